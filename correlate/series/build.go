@@ -1,0 +1,445 @@
+package series
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/corewait/corewait/domain"
+)
+
+// Choice picks one instance of a node. An empty Instance and a negative InstID
+// leave the choice to what the records tell.
+type Choice struct {
+	Node     string
+	Instance string
+	InstID   int
+}
+
+// AmbiguousError says that the records hold several instances and nothing
+// tells which belong together; Flag names the option that decides.
+type AmbiguousError struct{ Flag, What string }
+
+func (e *AmbiguousError) Error() string { return e.What + ": choose with " + e.Flag }
+
+// Instances gives the choices that the records hold: one per instance whose
+// process was seen, each with the INST_ID of its waits (negative where it has
+// none). Where no process was seen there is one choice per INST_ID.
+func (b *Builder) Instances(want Choice) ([]Choice, []string, error) {
+	sids := b.sids()
+	ids := b.instIDs()
+	if want.Instance != "" {
+		sids = slices.DeleteFunc(sids, func(s string) bool { return !strings.EqualFold(s, want.Instance) })
+		if len(sids) == 0 {
+			sids = []string{want.Instance}
+		}
+	}
+	if want.InstID >= 0 {
+		ids = []int{want.InstID}
+	}
+	switch {
+	case len(ids) == 0:
+		return choices(want.Node, sids, -1), nil, nil
+	case len(sids) <= 1:
+		sid := ""
+		if len(sids) == 1 {
+			sid = sids[0]
+		}
+		id, err := b.oneInstID(want, sid, ids)
+		if err != nil {
+			return nil, nil, err
+		}
+		if sid == "" {
+			sid = b.instances[id].Name
+		}
+		return []Choice{{want.Node, sid, id}}, nil, nil
+	default:
+		return b.pair(want, sids, ids)
+	}
+}
+
+func choices(node string, sids []string, id int) []Choice {
+	if len(sids) == 0 {
+		return []Choice{{node, "", id}}
+	}
+	out := make([]Choice, len(sids))
+	for i, s := range sids {
+		out[i] = Choice{node, s, id}
+	}
+	return out
+}
+
+// oneInstID finds which INST_ID belongs to the only instance: the only one
+// there is, the one that V$INSTANCE names so, or the one whose background
+// processes run on this host.
+func (b *Builder) oneInstID(want Choice, sid string, ids []int) (int, error) {
+	if len(ids) == 1 {
+		return ids[0], nil
+	}
+	for _, id := range ids {
+		if i, ok := b.instances[id]; ok && sid != "" && strings.EqualFold(i.Name, sid) {
+			return id, nil
+		}
+	}
+	var here []int
+	for _, id := range ids {
+		if b.runsOn(id, want.Node) {
+			here = append(here, id)
+		}
+	}
+	if len(here) == 1 {
+		return here[0], nil
+	}
+	return 0, &AmbiguousError{"--inst-id", fmt.Sprintf("the waits are of INST_IDs %s and nothing says which of them is %s on this node",
+		joinInts(ids), cmp.Or(sid, "the instance"))}
+}
+
+// runsOn says whether an INST_ID is known to run on the host.
+func (b *Builder) runsOn(id int, node string) bool {
+	if node == "" {
+		return false
+	}
+	if i, ok := b.instances[id]; ok {
+		return ShortHost(i.Host) == ShortHost(node)
+	}
+	return len(b.hosts[id]) == 1 && b.hosts[id][ShortHost(node)]
+}
+
+// pair matches several instances of one node with INST_IDs: by V$INSTANCE, else
+// by the digit that RAC puts at the end of a SID, which is said in a warning.
+func (b *Builder) pair(want Choice, sids []string, ids []int) ([]Choice, []string, error) {
+	var out []Choice
+	var warnings []string
+	used := map[int]bool{}
+	for _, sid := range sids {
+		id := -1
+		for _, k := range ids {
+			if i, ok := b.instances[k]; ok && strings.EqualFold(i.Name, sid) {
+				id = k
+			}
+		}
+		if id < 0 {
+			var byName []int
+			for _, k := range ids {
+				if _, told := b.instances[k]; !told && strings.HasSuffix(sid, fmt.Sprint(k)) {
+					byName = append(byName, k)
+				}
+			}
+			if len(byName) == 1 {
+				id = byName[0]
+				warnings = append(warnings, fmt.Sprintf("INST_ID %d is taken for %s by the number at the end of its name; --instance and --inst-id decide otherwise", id, sid))
+			}
+		}
+		if id >= 0 && used[id] {
+			return nil, nil, &AmbiguousError{"--instance", fmt.Sprintf("this node runs %s and the waits of INST_ID %d may be of either", strings.Join(sids, " and "), id)}
+		}
+		used[id] = id >= 0
+		out = append(out, Choice{want.Node, sid, id})
+	}
+	if len(used) == 1 && used[-1] == false {
+		return nil, nil, &AmbiguousError{"--instance", fmt.Sprintf("this node runs %s and nothing says whose waits those of INST_ID %s are", strings.Join(sids, " and "), joinInts(ids))}
+	}
+	return out, warnings, nil
+}
+
+func joinInts(v []int) string {
+	s := make([]string, len(v))
+	for i, x := range v {
+		s[i] = fmt.Sprint(x)
+	}
+	return strings.Join(s, ", ")
+}
+
+// sids lists the instances whose own process was seen, or only their workers.
+func (b *Builder) sids() []string {
+	set := map[string]bool{}
+	for _, s := range b.threadSID {
+		set[s] = true
+	}
+	out := make([]string, 0, len(set))
+	for s := range set {
+		out = append(out, s)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// instIDs lists the INST_IDs of the Oracle records.
+func (b *Builder) instIDs() []int {
+	set := map[int]bool{}
+	for k := range b.waits {
+		set[k.inst] = true
+	}
+	for k := range b.hist {
+		set[k.inst] = true
+	}
+	if len(set) == 0 {
+		for k := range b.counters {
+			set[k.inst] = true
+		}
+	}
+	if len(set) > 1 {
+		delete(set, -1)
+	}
+	return sortedKeys(set)
+}
+
+// Build gives the series of a choice. It may be called for several choices.
+func (b *Builder) Build(c Choice) *Series {
+	b.interrupts.flush()
+	s := &Series{
+		Node: c.Node, Instance: c.Instance, InstID: c.InstID,
+		Topology: b.topology.build(), Interrupts: b.interrupts.out, NetRX: b.netRX.out, Devices: b.interrupts.devices(),
+		CPU: b.cpuTime.build(), Counters: map[string][]Rate{},
+	}
+	s.System = sortSystem(slices.Clone(b.system))
+	s.Disks = sortDisks(slices.Clone(b.disks))
+	s.Online = b.online(s)
+	b.buildThreads(s)
+	b.buildWaits(s)
+	b.buildHistograms(s)
+	b.buildCounters(s)
+	s.Window = b.extent(s)
+	s.Notes = append(b.interruptNotes(), b.notes...)
+	return s
+}
+
+func sortSystem(p []SystemPoint) []SystemPoint {
+	slices.SortStableFunc(p, func(a, b SystemPoint) int { return cmp.Compare(a.At, b.At) })
+	return slices.CompactFunc(p, func(a, b SystemPoint) bool { return a.At == b.At })
+}
+
+// online lists the CPUs seen online: columns of /proc/interrupts, which prints
+// online CPUs only; else CPUs with times; else the topology's.
+func (b *Builder) online(s *Series) []int {
+	if len(s.Interrupts.CPUs) > 0 {
+		return s.Interrupts.CPUs
+	}
+	if len(s.CPU.Busy.CPUs) > 0 {
+		return s.CPU.Busy.CPUs
+	}
+	var ids []int
+	for _, c := range s.Topology.CPUs {
+		if c.Online {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+func (b *Builder) buildThreads(s *Series) {
+	for k, t := range b.threads {
+		if s.Instance != "" && b.threadSID[k] != s.Instance && !strings.EqualFold(b.threadSID[k], s.Instance) {
+			continue
+		}
+		s.Threads = append(s.Threads, sortedThread(t))
+	}
+	slices.SortFunc(s.Threads, func(a, b Thread) int {
+		return cmp.Or(cmp.Compare(a.Command, b.Command), cmp.Compare(a.TID, b.TID))
+	})
+}
+
+// sortedThread orders a thread's samples and drops doubles, as where the same
+// recording is in two files.
+func sortedThread(t *Thread) Thread {
+	if slices.IsSorted(t.At) && !hasDoubles(t.At) {
+		return *t
+	}
+	order := make([]int, len(t.At))
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(i, j int) bool { return t.At[order[i]] < t.At[order[j]] })
+	o := Thread{TID: t.TID, Command: t.Command, Worker: t.Worker, Uncertainty: t.Uncertainty}
+	for _, i := range order {
+		if n := len(o.At); n > 0 && o.At[n-1] == t.At[i] {
+			continue
+		}
+		o.At, o.CPU, o.State = append(o.At, t.At[i]), append(o.CPU, t.CPU[i]), append(o.State, t.State[i])
+		o.CPUShare, o.WaitShare = append(o.CPUShare, t.CPUShare[i]), append(o.WaitShare, t.WaitShare[i])
+		o.Exec, o.RunDelay = append(o.Exec, t.Exec[i]), append(o.RunDelay, t.RunDelay[i])
+	}
+	return o
+}
+
+func hasDoubles(at []Micros) bool {
+	for i := 1; i < len(at); i++ {
+		if at[i] == at[i-1] {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Builder) buildWaits(s *Series) {
+	for k, w := range b.waits {
+		if s.InstID >= 0 && k.inst >= 0 && k.inst != s.InstID {
+			continue
+		}
+		c := compact(w)
+		if w.Event == b.watch.OwnWait {
+			s.OwnWaits = append(s.OwnWaits, c)
+			continue
+		}
+		s.Waits = append(s.Waits, c)
+	}
+	for _, w := range b.others {
+		if s.InstID < 0 || w.InstID < 0 || w.InstID == s.InstID {
+			s.OtherWaits = append(s.OtherWaits, compact(w))
+		}
+	}
+	sortWaits(s.Waits)
+	sortWaits(s.OwnWaits)
+	sortWaits(s.OtherWaits)
+	for k, at := range b.ticks {
+		if s.InstID < 0 || k.inst < 0 || k.inst == s.InstID {
+			s.Ticks = append(s.Ticks, Tick{k.id, at})
+		}
+	}
+	slices.SortFunc(s.Ticks, func(a, b Tick) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID)) })
+	s.Ticks = slices.CompactFunc(s.Ticks, func(a, b Tick) bool { return a.At == b.At })
+	shortest := Micros(math.MaxInt64)
+	for i := range s.Waits {
+		if s.Waits[i].TimeWaited > 0 {
+			shortest = min(shortest, s.Waits[i].TimeWaited)
+		}
+		s.History = s.History || s.Waits[i].Period > 5*Second
+	}
+	s.Filtered = len(s.Waits) > 0 && shortest >= 50_000
+	if b.othersCut > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d ASH rows of other events were left out beyond the %d kept", b.othersCut, keptOtherWaits))
+	}
+}
+
+func compact(w domain.Wait) Wait {
+	return Wait{
+		At: FromTime(w.At), SampleID: w.SampleID, TimeWaited: w.TimeWaited.Microseconds(), Period: w.Period.Microseconds(),
+		Event: w.Event, Background: w.Background, Session: w.SessionID, Who: cmp.Or(w.Service, w.Module, w.Machine, w.Program),
+	}
+}
+
+func (b *Builder) buildHistograms(s *Series) {
+	for k, snaps := range b.hist {
+		if s.InstID >= 0 && k.inst >= 0 && k.inst != s.InstID {
+			continue
+		}
+		slices.SortStableFunc(snaps, func(a, b domain.HistogramSnapshot) int { return a.At.Compare(b.At) })
+		for i := 1; i < len(snaps); i++ {
+			if step, ok := histogramStep(&snaps[i-1], &snaps[i]); ok {
+				s.Histograms = append(s.Histograms, step)
+			}
+		}
+	}
+	slices.SortStableFunc(s.Histograms, func(a, b HistogramStep) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Event, b.Event))
+	})
+}
+
+// histogramStep gives what the buckets gained between two readings. A bucket
+// that the earlier reading lacks had no waits: the view prints a bucket from
+// its first wait on. ok is false where a bucket fell (the instance restarted)
+// or the readings have the same time.
+func histogramStep(was, now *domain.HistogramSnapshot) (HistogramStep, bool) {
+	step := HistogramStep{Span: Span{FromTime(was.At), FromTime(now.At)}, Event: now.Event}
+	if step.From >= step.To {
+		return step, false
+	}
+	old := make(map[int64]uint64, len(was.Buckets))
+	for _, k := range was.Buckets {
+		old[int64(k.Below)] = k.Count
+	}
+	for _, k := range now.Buckets {
+		before := old[int64(k.Below)]
+		if k.Count < before {
+			return step, false
+		}
+		if k.Count > before {
+			g := BucketStep{Below: k.Below.Microseconds(), Gained: int64(min(k.Count-before, math.MaxInt64))} //nolint:gosec // bounded on the same line
+			if !k.LastUpdate.IsZero() {
+				g.LastUpdate = FromTime(k.LastUpdate)
+			}
+			step.Steps = append(step.Steps, g)
+		}
+	}
+	return step, true
+}
+
+func (b *Builder) buildCounters(s *Series) {
+	for k, points := range b.counters {
+		if s.InstID >= 0 && k.inst >= 0 && k.inst != s.InstID {
+			continue
+		}
+		points = slices.Clone(points)
+		slices.SortStableFunc(points, func(a, b counterPoint) int { return cmp.Compare(a.at, b.at) })
+		var rates []Rate
+		for i := 1; i < len(points); i++ {
+			span := Span{points[i-1].at, points[i].at}
+			gain := points[i].value - points[i-1].value
+			if span.From == span.To || gain < 0 { // a double, or the instance restarted
+				continue
+			}
+			rates = append(rates, Rate{span, float64(gain) / span.Seconds()})
+		}
+		if len(rates) > 0 {
+			s.Counters[k.name] = rates
+		}
+	}
+}
+
+// extent gives the window that the series cover: the one asked for, or that
+// of the host's records, or that of the waits.
+func (b *Builder) extent(s *Series) Span {
+	host := Span{math.MaxInt64, math.MinInt64}
+	grow := func(from, to Micros) {
+		host.From, host.To = min(host.From, from), max(host.To, to)
+	}
+	for i := range s.Threads {
+		if t := &s.Threads[i]; len(t.At) > 0 {
+			grow(t.At[0], t.At[len(t.At)-1]+max(t.Uncertainty, t.Period()))
+		}
+	}
+	if host.From > host.To && len(s.Interrupts.Spans) > 0 {
+		grow(s.Interrupts.Spans[0].From, s.Interrupts.Spans[len(s.Interrupts.Spans)-1].To)
+	}
+	if host.From > host.To && len(s.Waits) > 0 {
+		grow(s.Waits[0].At, s.Waits[len(s.Waits)-1].At+1)
+	}
+	if host.From > host.To && len(s.Histograms) > 0 {
+		grow(s.Histograms[0].From, s.Histograms[len(s.Histograms)-1].To)
+	}
+	if host.From > host.To {
+		host = Span{}
+	}
+	if b.window != (Span{}) {
+		host.From = max(b.window.From, min(host.From, b.window.To))
+		if b.window.From > -1<<62 {
+			host.From = b.window.From
+		}
+		if b.window.To < 1<<62 {
+			host.To = b.window.To
+		}
+	}
+	return host
+}
+
+func (b *Builder) interruptNotes() []string {
+	var n []string
+	r := &b.interrupts
+	add := func(count int, format string) {
+		if count > 0 {
+			n = append(n, fmt.Sprintf(format, count))
+		}
+	}
+	add(r.untimed, "%d readings of /proc/interrupts carry no time: they show devices, not rates")
+	add(r.overlapping, "%d readings of /proc/interrupts overlap earlier ones and were left out")
+	add(r.incomplete, "%d readings of /proc/interrupts lack lines that their neighbours have and were left out")
+	add(r.resets, "interrupt counters started anew %d times; those intervals are unknown")
+	add(r.wraps, "interrupt counters wrapped at 32 bits %d times and were carried on")
+	if len(r.gaps) > r.resets {
+		n = append(n, fmt.Sprintf("/proc/interrupts has %d gaps", len(r.gaps)-r.resets))
+	}
+	return n
+}

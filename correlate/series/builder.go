@@ -1,0 +1,316 @@
+package series
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/corewait/corewait/domain"
+)
+
+// keptOtherWaits bounds the waits kept beside the watched ones.
+const keptOtherWaits = 2_000_000
+
+// longOther is from which length waits of events that no watch or rival names
+// are kept: they serve as a placebo.
+const longOther = 50 * time.Millisecond
+
+// Builder gathers the records of one node; it implements ingest.Sink. The zero
+// value is not usable: call NewBuilder.
+type Builder struct {
+	watch  domain.Watch
+	window Span // records outside are dropped on entry; zero Span: no limit
+
+	interrupts interruptRates
+	netRX      counterRates
+	cpuTime    cpuTimeRates
+	topology   topologyParts
+	system     []SystemPoint
+	disks      []DiskPoint
+	diskBefore *domain.DiskSnapshot
+
+	threads   map[threadKey]*Thread
+	threadSID map[threadKey]string
+	waits     map[waitKey]domain.Wait
+	others    []domain.Wait
+	othersCut int64
+	ticks     map[instTick]Micros
+	names     map[string]string // interned strings
+	hist      map[histKey][]domain.HistogramSnapshot
+	counters  map[counterKey][]counterPoint
+	instances map[int]domain.Instance
+	hosts     map[int]map[string]bool // INST_ID to hosts that its background processes name
+
+	notes []string
+}
+
+type threadKey struct {
+	tid     int
+	command string
+}
+
+type waitKey struct {
+	inst, session, serial int
+	sample                int64 // SAMPLE_ID, or the instant where there is none
+	event                 string
+}
+
+type instTick struct {
+	inst int
+	id   int64
+}
+
+type histKey struct {
+	inst  int
+	event string
+}
+
+type counterKey struct {
+	inst int
+	name string
+}
+
+type counterPoint struct {
+	at    Micros
+	value int64
+}
+
+// NewBuilder makes a builder for a watch. Records outside the window are not
+// kept; a zero window keeps all.
+func NewBuilder(watch domain.Watch, window domain.Window) *Builder {
+	b := &Builder{
+		watch:     watch,
+		threads:   map[threadKey]*Thread{},
+		threadSID: map[threadKey]string{},
+		waits:     map[waitKey]domain.Wait{},
+		ticks:     map[instTick]Micros{},
+		names:     map[string]string{},
+		hist:      map[histKey][]domain.HistogramSnapshot{},
+		counters:  map[counterKey][]counterPoint{},
+		instances: map[int]domain.Instance{},
+		hosts:     map[int]map[string]bool{},
+	}
+	if !window.From.IsZero() || !window.To.IsZero() {
+		b.window = Span{FromTime(window.From), FromTime(window.To)}
+		if window.To.IsZero() {
+			b.window.To = 1 << 62
+		}
+		if window.From.IsZero() {
+			b.window.From = -1 << 62
+		}
+	}
+	b.interrupts.window, b.netRX.window, b.cpuTime.window = b.window, b.window, b.window
+	return b
+}
+
+func (b *Builder) outside(at Micros) bool {
+	return b.window != (Span{}) && !b.window.Contains(at)
+}
+
+func (b *Builder) intern(s string) string {
+	if k, ok := b.names[s]; ok {
+		return k
+	}
+	s = string([]byte(s)) // not a slice of some larger buffer
+	b.names[s] = s
+	return s
+}
+
+// Interrupts takes a reading of /proc/interrupts.
+func (b *Builder) Interrupts(s *domain.InterruptSnapshot) error {
+	b.interrupts.add(s)
+	return nil
+}
+
+// Softirqs takes a reading of /proc/softirqs; NET_RX is kept.
+func (b *Builder) Softirqs(s *domain.SoftirqSnapshot) error {
+	if i := slices.Index(s.Names, "NET_RX"); i >= 0 && !s.At.IsZero() {
+		b.netRX.add(FromTime(s.At), s.CPUs, s.Counts[i])
+	}
+	return nil
+}
+
+// CPUTimes takes a reading of /proc/stat.
+func (b *Builder) CPUTimes(s *domain.CPUTimesSnapshot) error {
+	if s.At.IsZero() {
+		return nil
+	}
+	p, ok := b.cpuTime.addCounters(s)
+	if ok && !b.outside(p.At) {
+		b.system = append(b.system, p)
+	}
+	return nil
+}
+
+// CPU takes one row of mpstat.
+func (b *Builder) CPU(s domain.CPUSample) error {
+	if s.At.IsZero() {
+		return nil
+	}
+	b.cpuTime.addSample(s)
+	return nil
+}
+
+// Topology merges a fragment.
+func (b *Builder) Topology(t domain.Topology) error {
+	b.topology.add(t)
+	return nil
+}
+
+// System takes one row of vmstat.
+func (b *Builder) System(s domain.SystemSample) error {
+	at := FromTime(s.At)
+	if s.At.IsZero() || s.SinceBoot || b.outside(at) {
+		return nil
+	}
+	b.system = append(b.system, SystemPoint{
+		At: at, RunQueue: s.RunQueue, Blocked: s.Blocked, SwapPerS: s.SwapInPerS + s.SwapOutPerS,
+		ContextSwitchesPerS: s.ContextSwitchesPerS, User: s.User, System: s.System, Steal: s.Steal, Idle: s.Idle,
+	})
+	return nil
+}
+
+// Placement takes one reading of a thread; those of no watched process are dropped.
+func (b *Builder) Placement(p domain.Placement) error {
+	at := FromTime(p.At)
+	sid, worker, ok := b.watch.Instance(p.Command)
+	if !ok || p.CPU < 0 || p.At.IsZero() || b.outside(at) {
+		return nil
+	}
+	k := threadKey{p.TID, p.Command}
+	t := b.threads[k]
+	if t == nil {
+		k.command = b.intern(p.Command)
+		t = &Thread{TID: p.TID, Command: k.command, Worker: worker}
+		b.threads[k] = t
+		b.threadSID[k] = b.intern(sid)
+	}
+	t.Uncertainty = max(t.Uncertainty, p.Uncertainty.Microseconds())
+	t.At = append(t.At, at)
+	t.CPU = append(t.CPU, int32(min(p.CPU, 1<<20))) //nolint:gosec // bounded on the same line
+	t.CPUShare = append(t.CPUShare, float32(p.CPUShare))
+	t.WaitShare = append(t.WaitShare, float32(p.WaitShare))
+	t.State = append(t.State, p.State)
+	t.Exec = append(t.Exec, int64(p.Exec))
+	t.RunDelay = append(t.RunDelay, int64(p.RunDelay))
+	return nil
+}
+
+// Wait takes one ASH row. A later row of the same wait and sample replaces an
+// earlier one when its TIME_WAITED is greater (the fix-up).
+func (b *Builder) Wait(w domain.Wait) error {
+	at := FromTime(w.At)
+	if w.At.IsZero() || b.outside(at) {
+		return nil
+	}
+	id := w.SampleID
+	if id < 0 {
+		id = at
+	}
+	b.ticks[instTick{w.InstID, id}] = at
+	b.noteHost(w)
+	if w.Event == "" || !w.Waiting {
+		return nil
+	}
+	w.Event, w.SQLID = b.intern(w.Event), ""
+	w.Program, w.Module, w.Machine, w.Service = b.intern(w.Program), b.intern(w.Module), b.intern(w.Machine), b.intern(w.Service)
+	if slices.Contains(b.watch.Events, w.Event) && !w.Background || w.Event == b.watch.OwnWait {
+		k := waitKey{w.InstID, w.SessionID, w.Serial, id, w.Event}
+		if old, ok := b.waits[k]; !ok || old.TimeWaited < w.TimeWaited {
+			b.waits[k] = w
+		}
+		return nil
+	}
+	if !rivalEvent(w.Event) && w.TimeWaited < longOther {
+		return nil
+	}
+	if len(b.others) >= keptOtherWaits {
+		b.othersCut++
+		return nil
+	}
+	b.others = append(b.others, w)
+	return nil
+}
+
+// Histogram takes a reading of V$EVENT_HISTOGRAM[_MICRO].
+func (b *Builder) Histogram(s *domain.HistogramSnapshot) error {
+	if s.At.IsZero() || b.outside(FromTime(s.At)) {
+		return nil
+	}
+	c := *s
+	c.Event = b.intern(s.Event)
+	c.Buckets = slices.Clone(s.Buckets)
+	k := histKey{s.InstID, c.Event}
+	b.hist[k] = append(b.hist[k], c)
+	return nil
+}
+
+// SystemEvent takes one row of V$SYSTEM_EVENT.
+func (b *Builder) SystemEvent(e domain.SystemEvent) error {
+	at := FromTime(e.At)
+	if e.At.IsZero() || b.outside(at) {
+		return nil
+	}
+	b.addCounter(e.InstID, CounterEventWaits(e.Event), at, e.TotalWaits)
+	if e.TimeWaited >= 0 {
+		b.addCounter(e.InstID, CounterEventMicros(e.Event), at, e.TimeWaited.Microseconds())
+	}
+	return nil
+}
+
+// Counter takes one row of V$SYSSTAT.
+func (b *Builder) Counter(c domain.Counter) error {
+	at := FromTime(c.At)
+	if !c.At.IsZero() && !b.outside(at) {
+		b.addCounter(c.InstID, c.Name, at, c.Value)
+	}
+	return nil
+}
+
+func (b *Builder) addCounter(inst int, name string, at Micros, v int64) {
+	k := counterKey{inst, b.intern(name)}
+	b.counters[k] = append(b.counters[k], counterPoint{at, v})
+}
+
+// Instance takes a row that maps INST_ID to an instance and its host.
+func (b *Builder) Instance(i domain.Instance) error {
+	b.instances[i.InstID] = i
+	return nil
+}
+
+// CounterEventWaits names the counter of an event's waits in Series.Counters.
+func CounterEventWaits(event string) string { return "event:" + event + ":waits" }
+
+// CounterEventMicros names the counter of an event's time waited, microseconds.
+func CounterEventMicros(event string) string { return "event:" + event + ":time_us" }
+
+// noteHost learns from "oracle@db1 (LGWR)" on which host an instance runs.
+func (b *Builder) noteHost(w domain.Wait) {
+	if !w.Background || w.InstID < 0 {
+		return
+	}
+	host, ok := backgroundHost(w.Program)
+	if !ok {
+		return
+	}
+	if b.hosts[w.InstID] == nil {
+		b.hosts[w.InstID] = map[string]bool{}
+	}
+	if len(b.hosts[w.InstID]) < 16 {
+		b.hosts[w.InstID][b.intern(host)] = true
+	}
+}
+
+func (b *Builder) note(format string, args ...any) {
+	b.notes = append(b.notes, fmt.Sprintf(format, args...))
+}
+
+// sortWaits orders waits by instant, then by sample and session, so that the
+// result does not depend on the order of files.
+func sortWaits(w []Wait) {
+	slices.SortFunc(w, func(a, b Wait) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.SampleID, b.SampleID), cmp.Compare(a.Session, b.Session),
+			cmp.Compare(a.TimeWaited, b.TimeWaited), cmp.Compare(a.Event, b.Event))
+	})
+}

@@ -1,0 +1,70 @@
+package series
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/corewait/corewait/domain"
+)
+
+// topologyParts merges fragments: each file tells a part.
+type topologyParts struct {
+	cpus          map[int]domain.CPU
+	bonds         map[string]domain.Bond
+	ports         map[string]domain.Port
+	interconnects []string
+}
+
+func (p *topologyParts) add(t domain.Topology) {
+	if p.cpus == nil {
+		p.cpus, p.bonds, p.ports = map[int]domain.CPU{}, map[string]domain.Bond{}, map[string]domain.Port{}
+	}
+	for _, c := range t.CPUs {
+		old, ok := p.cpus[c.ID]
+		if !ok {
+			p.cpus[c.ID] = c
+			continue
+		}
+		p.cpus[c.ID] = domain.CPU{
+			ID: c.ID, Socket: either(old.Socket, c.Socket), Core: either(old.Core, c.Core), Node: either(old.Node, c.Node),
+			Online: old.Online || c.Online,
+		}
+	}
+	for _, b := range t.Bonds {
+		p.bonds[b.Name] = b
+	}
+	for _, o := range t.Ports {
+		p.ports[o.Name] = o
+	}
+	for _, i := range t.Interconnects {
+		if !slices.Contains(p.interconnects, i) {
+			p.interconnects = append(p.interconnects, i)
+		}
+	}
+}
+
+// either prefers what was known first; negative is unknown.
+func either(a, b int) int {
+	if a >= 0 {
+		return a
+	}
+	return b
+}
+
+func (p *topologyParts) build() domain.Topology {
+	var t domain.Topology
+	for _, c := range p.cpus {
+		t.CPUs = append(t.CPUs, c)
+	}
+	slices.SortFunc(t.CPUs, func(a, b domain.CPU) int { return cmp.Compare(a.ID, b.ID) })
+	for _, b := range p.bonds {
+		t.Bonds = append(t.Bonds, b)
+	}
+	slices.SortFunc(t.Bonds, func(a, b domain.Bond) int { return cmp.Compare(a.Name, b.Name) })
+	for _, o := range p.ports {
+		t.Ports = append(t.Ports, o)
+	}
+	slices.SortFunc(t.Ports, func(a, b domain.Port) int { return cmp.Compare(a.Name, b.Name) })
+	t.Interconnects = slices.Clone(p.interconnects)
+	return t
+}
