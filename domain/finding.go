@@ -25,7 +25,7 @@ type Finding struct {
 	Node        string       `json:"node"`
 	Instance    string       `json:"instance"`
 	Watch       string       `json:"watch"`
-	Grade       *string      `json:"grade"` // "A", "B"; null where nothing is supported
+	Grade       string       `json:"grade"` // "A": time taken from LGWR was seen; "B": association
 	LoadSeries  *string      `json:"load_series"`
 	Coverage    Coverage     `json:"coverage"`
 	Interrupts  *Interrupts  `json:"interrupts"`

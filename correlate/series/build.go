@@ -191,7 +191,7 @@ func (b *Builder) instIDs() []int {
 func (b *Builder) Build(c Choice) *Series {
 	b.interrupts.flush()
 	s := &Series{
-		Node: c.Node, Instance: c.Instance, InstID: c.InstID,
+		Node: c.Node, Instance: c.Instance, InstID: c.InstID, Watch: b.watch,
 		Topology: b.topology.build(), Interrupts: b.interrupts.out, NetRX: b.netRX.out, Devices: b.interrupts.devices(),
 		CPU: b.cpuTime.build(), Counters: map[string][]Rate{},
 	}
@@ -276,10 +276,13 @@ func hasDoubles(at []Micros) bool {
 
 func (b *Builder) buildWaits(s *Series) {
 	for k, w := range b.waits {
+		c := compact(w)
 		if s.InstID >= 0 && k.inst >= 0 && k.inst != s.InstID {
+			if w.Event != b.watch.OwnWait {
+				s.Partner = append(s.Partner, c)
+			}
 			continue
 		}
-		c := compact(w)
 		if w.Event == b.watch.OwnWait {
 			s.OwnWaits = append(s.OwnWaits, c)
 			continue
@@ -293,6 +296,7 @@ func (b *Builder) buildWaits(s *Series) {
 	}
 	sortWaits(s.Waits)
 	sortWaits(s.OwnWaits)
+	sortWaits(s.Partner)
 	sortWaits(s.OtherWaits)
 	for k, at := range b.ticks {
 		if s.InstID < 0 || k.inst < 0 || k.inst == s.InstID {

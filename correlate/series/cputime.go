@@ -17,7 +17,7 @@ type cpuTimeRates struct {
 }
 
 // cpuShares are one CPU's shares in one interval; NaN unknown.
-type cpuShares struct{ user, system, irqSoft, steal, idle, iowait float64 }
+type cpuShares struct{ user, system, irq, irqSoft, steal, idle, iowait float64 }
 
 func (c *cpuTimeRates) put(from, to Micros, cpu int, s cpuShares) {
 	if c.window != (Span{}) && !c.window.Contains(to) {
@@ -49,7 +49,7 @@ func (c *cpuTimeRates) addSample(s domain.CPUSample) {
 		from = to - s.Interval.Microseconds()
 	}
 	c.put(from, to, s.CPU, cpuShares{
-		user: addKnown(s.User, s.Nice), system: s.System, irqSoft: addKnown(s.IRQ, s.SoftIRQ),
+		user: addKnown(s.User, s.Nice), system: s.System, irq: s.IRQ, irqSoft: addKnown(s.IRQ, s.SoftIRQ),
 		steal: s.Steal, idle: s.Idle, iowait: s.IOWait,
 	})
 }
@@ -131,7 +131,7 @@ func sharesBetween(b, s *domain.CPUTimes) (cpuShares, bool) {
 	}
 	return cpuShares{
 		user: addKnown(d[0], d[1]) / sum, system: d[2] / sum, idle: d[3] / sum, iowait: d[4] / sum,
-		irqSoft: addKnown(d[5], d[6]) / sum, steal: d[7] / sum,
+		irq: d[5] / sum, irqSoft: addKnown(d[5], d[6]) / sum, steal: d[7] / sum,
 	}, true
 }
 
@@ -185,11 +185,10 @@ func (c *cpuTimeRates) buildRow(t *CPUTime, span Span, ids []int, row map[int]cp
 	for _, id := range ids {
 		s, ok := row[id]
 		if !ok {
-			s = cpuShares{nan, nan, nan, nan, nan, nan}
+			s = cpuShares{nan, nan, nan, nan, nan, nan, nan}
 		}
-		if s.irqSoft > 0 {
-			t.IRQAccounted = true
-		}
+		t.Interrupts = t.Interrupts || s.irqSoft > 0
+		t.IRQAccounted = t.IRQAccounted || s.irq > 0
 		t.IRQSoftIRQ.V = append(t.IRQSoftIRQ.V, float32(s.irqSoft))
 		t.Steal.V = append(t.Steal.V, float32(s.steal))
 		t.Busy.V = append(t.Busy.V, float32(1-addKnown(s.idle, s.iowait)))

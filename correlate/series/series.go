@@ -89,8 +89,11 @@ type CPUTime struct {
 	Steal      Matrix // steal share of each CPU
 	Busy       Matrix // 1 - idle - iowait of each CPU
 	Host       []HostTime
-	// IRQAccounted is false where the irq and softirq columns read zero
-	// throughout: then the kernel does not account interrupt time.
+	// Interrupts is false where the irq and softirq columns read zero
+	// throughout: then they say nothing.
+	Interrupts bool
+	// IRQAccounted: the irq column moved, so the kernel accounts interrupt
+	// time (CONFIG_IRQ_TIME_ACCOUNTING) and takes it off the tasks' own.
 	IRQAccounted bool
 }
 
@@ -184,6 +187,7 @@ type Rate struct {
 type Series struct {
 	Node, Instance string
 	InstID         int // negative unknown
+	Watch          domain.Watch
 	Window         Span
 	Topology       domain.Topology
 	Online         []int // CPU ids seen online, ascending
@@ -199,6 +203,7 @@ type Series struct {
 	Waits      []Wait // the watched events, ascending by At
 	OwnWaits   []Wait // the watched process's own wait
 	OtherWaits []Wait // every other event's waits, as far as kept
+	Partner    []Wait // the watched events of other instances
 	Ticks      []Tick // ASH samples seen, any event
 	Filtered   bool   // the spool holds only rows over some length
 	History    bool   // from DBA_HIST: one sample in ten

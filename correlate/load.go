@@ -1,0 +1,128 @@
+package correlate
+
+import (
+	"math"
+	"sort"
+
+	"github.com/corewait/corewait/correlate/series"
+)
+
+// load is demand before an instant, for stratification.
+type load struct {
+	name  string
+	spans []series.Span
+	sum   []float64 // running integral of the rate at the end of each span
+	rate  []float64
+	from  series.Micros // the window before an instant: [t-from, t-to)
+	to    series.Micros
+	cuts  []float64 // bounds between strata, ascending
+}
+
+// newLoad takes the first of commits/s, user calls/s, redo/s that covers half
+// of the window; else lagged context switches. Never the same second's run
+// queue, interrupts or context switches: stalls themselves move those.
+func newLoad(s *series.Series, prm Params) *load {
+	l := &load{from: micros(prm.LoadFrom), to: micros(prm.LoadTo)}
+	for _, c := range [][2]string{{"user commits", "commits_per_s"}, {"user calls", "user_calls_per_s"}, {"redo size", "redo_bytes_per_s"}} {
+		var spans []series.Span
+		var rate []float64
+		var sec float64
+		for _, r := range s.Counters[c[0]] {
+			spans, rate = append(spans, r.Span), append(rate, r.PerS)
+			sec += r.Seconds()
+		}
+		if sec >= s.Window.Seconds()/2 {
+			l.name, l.spans, l.rate = c[1], spans, rate
+			break
+		}
+	}
+	if l.name == "" {
+		l.fromSystem(s)
+	}
+	var total float64
+	for i, sp := range l.spans {
+		total += l.rate[i] * sp.Seconds()
+		l.sum = append(l.sum, total)
+	}
+	l.setCuts(s.Window, prm.LoadStrata)
+	return l
+}
+
+func (l *load) fromSystem(s *series.Series) {
+	var before series.Micros
+	for i := range s.System {
+		p := &s.System[i]
+		from := p.At - series.Second
+		if before > 0 && p.At-before < 60*series.Second {
+			from = before
+		}
+		before = p.At
+		if math.IsNaN(p.ContextSwitchesPerS) {
+			continue
+		}
+		l.spans, l.rate = append(l.spans, series.Span{From: from, To: p.At}), append(l.rate, p.ContextSwitchesPerS)
+	}
+	if len(l.spans) > 0 {
+		l.name = "lagged_context_switches_per_s"
+	}
+}
+
+// at gives the mean load over [t-from, t-to), NaN where under half is known.
+func (l *load) at(t series.Micros) float64 {
+	w := series.Span{From: t - l.from, To: t - l.to}
+	i := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].To > w.From })
+	j := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].From >= w.To })
+	if i >= j {
+		return math.NaN()
+	}
+	var sum, sec float64
+	add := func(k int) {
+		d := series.Span{From: max(l.spans[k].From, w.From), To: min(l.spans[k].To, w.To)}.Seconds()
+		sum += l.rate[k] * d
+		sec += d
+	}
+	add(i)
+	if j-1 > i {
+		add(j - 1)
+		if j-2 > i {
+			sum += l.sum[j-2] - l.sum[i]
+			for k := i + 1; k < j-1; k++ {
+				sec += l.spans[k].Seconds()
+			}
+		}
+	}
+	if sec < w.Seconds()/2 {
+		return math.NaN()
+	}
+	return sum / sec
+}
+
+// setCuts puts the bounds between strata at quantiles of the load over time.
+func (l *load) setCuts(w series.Span, strata int) {
+	if len(l.spans) == 0 || strata < 2 {
+		return
+	}
+	var v []float64
+	for t := w.From; t < w.To; t += max(series.Second, (w.To-w.From)/2000) {
+		if x := l.at(t); !math.IsNaN(x) {
+			v = append(v, x)
+		}
+	}
+	if len(v) < strata {
+		return
+	}
+	sort.Float64s(v)
+	for k := 1; k < strata; k++ {
+		l.cuts = append(l.cuts, v[len(v)*k/strata])
+	}
+}
+
+// stratum gives the load stratum of an instant, from 0; unknown load has one of
+// its own.
+func (l *load) stratum(t series.Micros) int {
+	x := l.at(t)
+	if math.IsNaN(x) {
+		return len(l.cuts) + 1
+	}
+	return sort.SearchFloat64s(l.cuts, x)
+}
