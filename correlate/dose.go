@@ -173,11 +173,12 @@ func (c *coincidence) doseResponse(s *series.Series, set *stallSet, prm Params) 
 		total += k.sec
 	}
 	const quintiles = 5
+	last := -1 // quintile of the step before: equal doses stay in one step
 	for i, k := range known {
 		q := min(quintiles-1, int(run/total*quintiles))
 		run += k.sec
-		if n := len(c.steps); n == 0 || (i > 0 && known[i-1].dose != k.dose && q >= n) {
-			c.steps = append(c.steps, domain.DoseStep{From: k.dose, To: k.dose})
+		if last < 0 || (known[i-1].dose != k.dose && q > last) {
+			c.steps, last = append(c.steps, domain.DoseStep{From: k.dose, To: k.dose}), q
 		}
 		c.steps[len(c.steps)-1].To = k.dose
 		c.steps[len(c.steps)-1].Hours += k.sec / 3600

@@ -32,7 +32,8 @@ type Params struct {
 	ExposedLow      float64 `json:"exposed_low"`      // outside [low, high] of time exposed only dose counts
 	ExposedHigh     float64 `json:"exposed_high"`
 
-	MainShare   float64       `json:"main_share"`      // lower bound of a cause's attributable share, for the overall verdict
+	MainShare   float64       `json:"main_share"`      // attributable share of a cause, at least, for the overall verdict
+	MainLow     float64       `json:"main_share_low"`  // and its interval's lower end, at least
 	RivalShare  float64       `json:"rival_share"`     // a rival that explains more of the same stalls spoils it
 	MinStalls   int           `json:"min_stalls"`      // fewer: insufficient data
 	OnsetWindow time.Duration `json:"onset_window_ns"` // how far before a stall's onset a rival is looked for
@@ -46,7 +47,7 @@ func DefaultParams() Params {
 		Permutations: 2000, Bootstraps: 1000, Seed: 1,
 		SupportedP: 0.005, SupportedRatio: 2, SupportedStalls: 8, SupportedVisits: 5,
 		RejectedRatio: 1.5, CoarseKappa: 0.5, RejectedKappa: 0.7, ExposedLow: 0.02, ExposedHigh: 0.90,
-		MainShare: 0.5, RivalShare: 0.25, MinStalls: 5, OnsetWindow: 4 * time.Second,
+		MainShare: 0.5, MainLow: 1.0 / 3, RivalShare: 0.25, MinStalls: 5, OnsetWindow: 4 * time.Second,
 	}
 }
 

@@ -64,6 +64,10 @@ func findStalls(s *series.Series, prm Params) *stallSet {
 
 var unknown4 = [4]float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 
+// othersQuick is how many quick commits at the same sample show that a single
+// slow one was the session's own delay.
+const othersQuick = 2
+
 // ashStalls groups waits over the threshold into stalls. Waits seen at the same
 // tick are one stall; a later tick continues it only if a wait seen there began
 // before the tick that started it ended: TIME_WAITED > t2 - t1.
@@ -112,7 +116,7 @@ func (set *stallSet) addTick(waits []series.Wait, lastTick series.Micros, prm Pa
 	if k.waiters == 0 {
 		return
 	}
-	if k.waiters == 1 && short >= 3 {
+	if k.waiters == 1 && short >= othersQuick {
 		// Others committed meanwhile and did not wait: it was the session's own delay.
 		set.sessionOnly++
 		return

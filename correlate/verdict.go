@@ -135,8 +135,14 @@ func ratioText(v float64) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
-// overall picks the cause that explains more than half of the stalls and beside
-// which no other explains more than a quarter of the same ones.
+// explainsMost says whether the cause accounts for most stalls: at least half
+// by the estimate and a third by its lower end (docs/adr/0004).
+func (j *judgement) explainsMost(prm Params) bool {
+	return j.AttributableShare != nil && *j.AttributableShare >= prm.MainShare && j.low >= prm.MainLow
+}
+
+// overall picks the cause that explains most of the stalls and beside which no
+// other explains more than a quarter of the same ones.
 func overall(js []judgement, prm Params) (verdict string, mixed []string) {
 	mixed = []string{}
 	var supported []*judgement
@@ -147,7 +153,7 @@ func overall(js []judgement, prm Params) (verdict string, mixed []string) {
 	}
 	var winner *judgement
 	for _, j := range supported {
-		if j.low > prm.MainShare && !spoiled(j, supported, prm) {
+		if j.explainsMost(prm) && !spoiled(j, supported, prm) {
 			if winner != nil {
 				winner = nil
 				break

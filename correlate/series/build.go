@@ -11,8 +11,14 @@ import (
 	"github.com/corewait/corewait/domain"
 )
 
-// Choice picks one instance of a node. An empty Instance and a negative InstID
-// leave the choice to what the records tell.
+// Values of Choice.InstID beside those of Oracle.
+const (
+	AnyInstID = -1 // all waits belong to the instance
+	NoInstID  = -2 // none of the waits do
+)
+
+// Choice picks one instance of a node. An empty Instance and AnyInstID leave
+// the choice to what the records tell.
 type Choice struct {
 	Node     string
 	Instance string
@@ -42,7 +48,7 @@ func (b *Builder) Instances(want Choice) ([]Choice, []string, error) {
 	}
 	switch {
 	case len(ids) == 0:
-		return choices(want.Node, sids, -1), nil, nil
+		return choices(want.Node, sids, AnyInstID), nil, nil
 	case len(sids) <= 1:
 		sid := ""
 		if len(sids) == 1 {
@@ -115,7 +121,7 @@ func (b *Builder) pair(want Choice, sids []string, ids []int) ([]Choice, []strin
 	var warnings []string
 	used := map[int]bool{}
 	for _, sid := range sids {
-		id := -1
+		id := NoInstID
 		for _, k := range ids {
 			if i, ok := b.instances[k]; ok && strings.EqualFold(i.Name, sid) {
 				id = k
@@ -133,13 +139,13 @@ func (b *Builder) pair(want Choice, sids []string, ids []int) ([]Choice, []strin
 				warnings = append(warnings, fmt.Sprintf("INST_ID %d is taken for %s by the number at the end of its name; --instance and --inst-id decide otherwise", id, sid))
 			}
 		}
-		if id >= 0 && used[id] {
+		if used[id] {
 			return nil, nil, &AmbiguousError{"--instance", fmt.Sprintf("this node runs %s and the waits of INST_ID %d may be of either", strings.Join(sids, " and "), id)}
 		}
 		used[id] = id >= 0
 		out = append(out, Choice{want.Node, sid, id})
 	}
-	if len(used) == 1 && used[-1] == false {
+	if !slices.ContainsFunc(out, func(c Choice) bool { return c.InstID >= 0 }) {
 		return nil, nil, &AmbiguousError{"--instance", fmt.Sprintf("this node runs %s and nothing says whose waits those of INST_ID %s are", strings.Join(sids, " and "), joinInts(ids))}
 	}
 	return out, warnings, nil
@@ -205,6 +211,12 @@ func (b *Builder) Build(c Choice) *Series {
 	s.Window = b.extent(s)
 	s.Notes = append(b.interruptNotes(), b.notes...)
 	return s
+}
+
+// takes says whether records of an INST_ID belong to the series; a negative one
+// is unknown and taken, unless none belong.
+func (s *Series) takes(inst int) bool {
+	return s.InstID == AnyInstID || s.InstID >= 0 && (inst < 0 || inst == s.InstID)
 }
 
 func sortSystem(p []SystemPoint) []SystemPoint {
@@ -277,7 +289,7 @@ func hasDoubles(at []Micros) bool {
 func (b *Builder) buildWaits(s *Series) {
 	for k, w := range b.waits {
 		c := compact(w)
-		if s.InstID >= 0 && k.inst >= 0 && k.inst != s.InstID {
+		if !s.takes(k.inst) {
 			if w.Event != b.watch.OwnWait {
 				s.Partner = append(s.Partner, c)
 			}
@@ -290,7 +302,7 @@ func (b *Builder) buildWaits(s *Series) {
 		s.Waits = append(s.Waits, c)
 	}
 	for _, w := range b.others {
-		if s.InstID < 0 || w.InstID < 0 || w.InstID == s.InstID {
+		if s.takes(w.InstID) {
 			s.OtherWaits = append(s.OtherWaits, compact(w))
 		}
 	}
@@ -299,7 +311,7 @@ func (b *Builder) buildWaits(s *Series) {
 	sortWaits(s.Partner)
 	sortWaits(s.OtherWaits)
 	for k, at := range b.ticks {
-		if s.InstID < 0 || k.inst < 0 || k.inst == s.InstID {
+		if s.takes(k.inst) {
 			s.Ticks = append(s.Ticks, Tick{k.id, at})
 		}
 	}
@@ -327,7 +339,7 @@ func compact(w domain.Wait) Wait {
 
 func (b *Builder) buildHistograms(s *Series) {
 	for k, snaps := range b.hist {
-		if s.InstID >= 0 && k.inst >= 0 && k.inst != s.InstID {
+		if !s.takes(k.inst) {
 			continue
 		}
 		slices.SortStableFunc(snaps, func(a, b domain.HistogramSnapshot) int { return a.At.Compare(b.At) })
@@ -373,7 +385,7 @@ func histogramStep(was, now *domain.HistogramSnapshot) (HistogramStep, bool) {
 
 func (b *Builder) buildCounters(s *Series) {
 	for k, points := range b.counters {
-		if s.InstID >= 0 && k.inst >= 0 && k.inst != s.InstID {
+		if !s.takes(k.inst) {
 			continue
 		}
 		points = slices.Clone(points)

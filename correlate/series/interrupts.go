@@ -2,6 +2,7 @@ package series
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -343,9 +344,9 @@ func (r *interruptRates) devices() []Device {
 			dev.IRQs = append(dev.IRQs, irq)
 		}
 		slices.Sort(dev.IRQs)
-		for cpu, n := range d.perCPU {
-			dev.PerS[cpu] = n / sec
-			dev.Total += n / sec
+		for _, cpu := range slices.Sorted(maps.Keys(d.perCPU)) { // one order, one sum
+			dev.PerS[cpu] = d.perCPU[cpu] / sec
+			dev.Total += d.perCPU[cpu] / sec
 		}
 		out = append(out, dev)
 	}

@@ -186,7 +186,7 @@ type Rate struct {
 // Series is everything known of one node and one instance in a window.
 type Series struct {
 	Node, Instance string
-	InstID         int // negative unknown
+	InstID         int // AnyInstID, NoInstID, or Oracle's
 	Watch          domain.Watch
 	Window         Span
 	Topology       domain.Topology

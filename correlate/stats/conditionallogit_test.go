@@ -29,7 +29,7 @@ func abortions() []RiskSet {
 	var sets []RiskSet
 	for _, p := range patterns {
 		var rows [][]float64
-		for _, woman := range strings.FieldsSeq(p.women) {
+		for woman := range strings.FieldsSeq(p.women) {
 			rows = append(rows, []float64{float64(woman[0] - '0'), float64(woman[1] - '0')})
 		}
 		for range p.sets {
@@ -149,6 +149,28 @@ func TestConditionalLogitDoesNotDependOnUnits(t *testing.T) {
 	near(t, "commits", fit.Coefficients[1], 0.102664786486395e-12, 1e-7)
 }
 
+func TestConditionalLogitDoesNotLeapOverTheMaximum(t *testing.T) {
+	t.Parallel()
+	// Ten exposed cases pull up; the second full Newton step passes an outlier
+	// among 1,001 controls and the likelihood falls. R: the root of
+	// 10*exp(-b)/(1+exp(-b)) - 10*exp(10*b)/(1001+exp(10*b)) and its slope.
+	outlier := RiskSet{Case: []float64{0}, Controls: make([][]float64, 1001)}
+	for i := range outlier.Controls {
+		outlier.Controls[i] = []float64{0}
+	}
+	outlier.Controls[0][0] = 10
+	sets := append(make([]RiskSet, 0, 11), outlier)
+	for range 10 {
+		sets = append(sets, RiskSet{Case: []float64{1}, Controls: [][]float64{{0}}})
+	}
+	fit := fitted(t, sets)
+	if fit.Status != Converged {
+		t.Fatalf("status: got %v, want converged", fit.Status)
+	}
+	near(t, "coefficient", fit.Coefficients[0], 0.628068616301384, 1e-8)
+	near(t, "standard error", fit.StandardErrors[0], 0.20017285999481, 1e-7)
+}
+
 func TestConditionalLogitSaysWhenThereIsNoMaximum(t *testing.T) {
 	t.Parallel()
 	pair := func(c, o []float64) RiskSet { return RiskSet{Case: c, Controls: [][]float64{o}} }
@@ -174,6 +196,13 @@ func TestConditionalLogitSaysWhenThereIsNoMaximum(t *testing.T) {
 		},
 		"one covariate twice": {
 			[]RiskSet{pair([]float64{1, 2}, []float64{0, 0}), pair([]float64{0, 0}, []float64{1, 2}), pair([]float64{1, 2}, []float64{0, 0})},
+			Singular, math.NaN(),
+		},
+		"one covariate all but twice": {
+			[]RiskSet{
+				pair([]float64{1, 1 + 1e-7}, []float64{0, 0}), pair([]float64{0, 0}, []float64{1, 1}),
+				pair([]float64{3, 3}, []float64{0, 0}), pair([]float64{2, 2 - 1e-7}, []float64{0, 0}),
+			},
 			Singular, math.NaN(),
 		},
 		"no controls": {[]RiskSet{{Case: []float64{1}}}, Singular, math.NaN()},

@@ -9,6 +9,10 @@ type Fisher struct {
 	TwoSided float64 // all tables no likelier than the one seen
 }
 
+// leastWeight ends the walk outwards. Weights must not become denormal: the
+// smallest of these times 0.9 rounds to itself and would never get to zero.
+const leastWeight = 1e-300
+
 // fisherLimit bounds the total of a table: the sums run over some 80 standard
 // deviations, at most 1.3 million steps at this total.
 const fisherLimit = 1 << 30
@@ -69,16 +73,16 @@ func newHypergeometric(a, b, c, d int) hypergeometric {
 }
 
 // walk visits the values outwards from the mode with their weights relative to
-// it, until a weight is too small for a float64.
+// it, until a weight is under leastWeight.
 func (h hypergeometric) walk(visit func(x int, weight float64)) {
 	visit(h.mode, 1)
 	weight := 1.0
-	for x := h.mode; x < h.high && weight > 0; x++ {
+	for x := h.mode; x < h.high && weight > leastWeight; x++ {
 		weight *= h.step(x)
 		visit(x+1, weight)
 	}
 	weight = 1
-	for x := h.mode; x > h.low && weight > 0; x-- {
+	for x := h.mode; x > h.low && weight > leastWeight; x-- {
 		weight /= h.step(x - 1)
 		visit(x-1, weight)
 	}

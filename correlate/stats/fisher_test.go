@@ -37,6 +37,18 @@ func TestFisherExact(t *testing.T) {
 	}
 }
 
+func TestFisherExactOfEqualGroupsTakesBothTailsForTied(t *testing.T) {
+	t.Parallel()
+	// With groups of one size the distribution is symmetric, so that the
+	// two-sided p-value is twice the smaller one-sided one, or 1.
+	for a := range 31 {
+		for c := range 31 {
+			got := FisherExact(a, 30-a, c, 30-c)
+			near(t, "two-sided", got.TwoSided, min(1, 2*min(got.Greater, got.Less)), 1e-9)
+		}
+	}
+}
+
 func TestFisherExactWithFewStallsAmongMillionsOfTicks(t *testing.T) {
 	t.Parallel()
 	// R: fisher.test(matrix(c(3,5,40000,900000), 2))$p.value

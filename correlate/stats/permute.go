@@ -40,7 +40,7 @@ func NewPermutation(strata []int32, read []bool) (*Permutation, error) {
 	for i := range p.order {
 		p.order[i] = int32(i)
 	}
-	isRead := func(i int32) bool { return true }
+	isRead := func(int32) bool { return true }
 	if read != nil {
 		isRead = func(i int32) bool { return read[i] }
 	}

@@ -42,6 +42,7 @@ type probed struct {
 	zone     *time.Location // zone that the file's times carry; nil where they carry none
 	first    time.Time      // first time in the file, read as UTC where it carries no zone; zero unknown
 	hasTimes bool           // false for a single snapshot without a time line
+	absolute bool           // the times are instants without a zone of their own (epoch): none is needed
 	instance string         // instance named by the content; ""
 }
 

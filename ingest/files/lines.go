@@ -22,7 +22,13 @@ type lineReader struct {
 }
 
 func newLineReader(r io.Reader, tooLong func(line int)) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, 256<<10), tooLong: tooLong}
+	size := 256 << 10
+	// What is in memory, as the beginnings that formats are shown, needs no
+	// larger buffer than itself.
+	if m, ok := r.(interface{ Len() int }); ok {
+		size = min(size, m.Len()+1)
+	}
+	return &lineReader{r: bufio.NewReaderSize(r, size), tooLong: tooLong}
 }
 
 // next gives the next line, valid until the call after it, or io.EOF.

@@ -1,0 +1,50 @@
+# Targets are listed by `make help`.
+GO        ?= go
+LINT      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZTIME  ?= 60s
+SIM       ?= 1520
+export CGO_ENABLED ?= 0
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build bin/corewait
+	$(GO) build -trimpath -o bin/corewait ./cmd/corewait
+
+.PHONY: demo
+demo: build ## make the reference case's files and analyse them
+	bin/corewait demo
+
+.PHONY: test
+test: ## run all tests
+	$(GO) vet ./...
+	$(GO) test ./...
+
+.PHONY: race
+race: ## run all tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+.PHONY: lint
+lint: ## run the linters, as CI does
+	$(GO) run $(LINT) run ./...
+
+.PHONY: bench
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME each
+	@set -e; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+.PHONY: sim
+sim: ## simulate the method's size and power (SIM scenarios) and print the table
+	$(GO) run ./internal/sim/table -n $(SIM)

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/corewait/corewait/correlate"
+	"github.com/corewait/corewait/ingest/files"
+	"github.com/corewait/corewait/internal/analysis"
+	"github.com/corewait/corewait/report"
+)
+
+// output is where and how a finding is written.
+type output struct {
+	json     bool
+	markdown string
+	stdout   io.Writer
+	stderr   io.Writer
+}
+
+func (o *output) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document on stdout and nothing else")
+	c.Flags().StringVar(&o.markdown, "markdown", "", "write the report as Markdown to `FILE` (- for stdout)")
+}
+
+func analyzeCommand(stdout, stderr io.Writer) *cobra.Command {
+	out := &output{stdout: stdout, stderr: stderr}
+	o := analysis.Options{Params: correlate.DefaultParams(), Limits: files.DefaultLimits()}
+	c := &cobra.Command{
+		Use:   "analyze PATH...",
+		Short: "find what stalled commits, from files",
+		Long: `Reads files or folders (.gz .zst .bz2 .xz .zip .tar and combinations; each file
+is recognised by its content) and says which CPU core commits were waiting for,
+how strong the evidence is, and which other explanations it beats.`,
+		Example: `  corewait analyze incident/
+  corewait analyze --json --db-timezone Asia/Seoul collected.tar.gz`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("%w: name files or folders to analyse (see %s --help)", errFlags, c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Paths = args
+			return analyze(c, o, out)
+		},
+	}
+	out.flags(c)
+	f := c.Flags()
+	f.StringVar(&o.From, "from", "", "begin of the window, RFC 3339, or local with --timezone")
+	f.StringVar(&o.To, "to", "", "end of the window (exclusive)")
+	f.StringVar(&o.Timezone, "timezone", "", "zone of --from and --to where they carry none, as Asia/Seoul or +09:00")
+	f.StringVar(&o.DBTimezone, "db-timezone", "", "zone of Oracle's times that carry none")
+	f.StringVar(&o.HostTimezone, "host-timezone", "", "zone of the host's times that carry none")
+	f.StringVar(&o.Node, "node", "", "the node (host) to analyse where the files hold several")
+	f.StringVar(&o.Instance, "instance", "", "the instance (SID) to analyse where the files hold several")
+	f.IntVar(&o.InstID, "inst-id", -1, "the INST_ID of Oracle's rows that belongs to the instance")
+	f.DurationVar(&o.Params.Threshold, "threshold", 100*time.Millisecond, "a wait at least this long is slow")
+	f.Float64Var(&o.Params.HeavyPerSecond, "heavy-per-second", o.Params.HeavyPerSecond, "device interrupts/s over which a CPU is heavy")
+	return c
+}
+
+func analyze(c *cobra.Command, o analysis.Options, out *output) error {
+	bar := newProgress(out.stderr)
+	o.Progress = bar.update
+	res, err := analysis.Run(c.Context(), o)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	return out.write(res)
+}
+
+// write renders the findings; what could not be read goes to stderr.
+func (o *output) write(res *analysis.Result) error {
+	for _, u := range res.Unknown {
+		fmt.Fprintf(o.stderr, "corewait: %s: not read: %s\n", report.Clean(u.Name), report.Clean(u.Reason))
+	}
+	for _, p := range res.Problems {
+		fmt.Fprintf(o.stderr, "corewait: %s\n", report.Clean(p))
+	}
+	if o.markdown != "" {
+		if err := o.writeMarkdown(res); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.json:
+		return report.JSON(o.stdout, res.Findings)
+	case o.markdown != "":
+		return nil
+	}
+	for i, f := range res.Findings {
+		if i > 0 {
+			fmt.Fprintln(o.stdout)
+		}
+		if err := report.Terminal(o.stdout, report.Analysis(f), terminalOptions(o.stdout)); err != nil {
+			return fmt.Errorf("write the report: %w", err)
+		}
+	}
+	return nil
+}
+
+func (o *output) writeMarkdown(res *analysis.Result) error {
+	w := o.stdout
+	if o.markdown != "-" {
+		f, err := os.Create(filepath.Clean(o.markdown))
+		if err != nil {
+			return fmt.Errorf("--markdown: %w", err)
+		}
+		defer f.Close() //nolint:errcheck // closed again below, with its error
+		w = f
+	}
+	for _, f := range res.Findings {
+		if err := report.Markdown(w, report.Analysis(f)); err != nil {
+			return fmt.Errorf("--markdown: %w", err)
+		}
+	}
+	if f, ok := w.(*os.File); ok && o.markdown != "-" {
+		if err := f.Close(); err != nil {
+			return fmt.Errorf("--markdown: %w", err)
+		}
+	}
+	return nil
+}
+
+// terminalOptions: colour on a terminal only, and never against NO_COLOR.
+func terminalOptions(w io.Writer) report.TerminalOptions {
+	o := report.TerminalOptions{Width: 100}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return o
+	}
+	o.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		o.Width = min(width, 140)
+	}
+	return o
+}

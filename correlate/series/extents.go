@@ -1,0 +1,41 @@
+package series
+
+import "math"
+
+// Extents gives the time that host records and that Oracle's records cover;
+// a zero Span where there are none.
+func (b *Builder) Extents() (host, oracle Span) {
+	host, oracle = emptySpan(), emptySpan()
+	for _, t := range b.threads {
+		for _, at := range t.At {
+			host.grow(at)
+		}
+	}
+	for _, sp := range b.interrupts.out.Spans {
+		host.grow(sp.From)
+		host.grow(sp.To)
+	}
+	for i := range b.system {
+		host.grow(b.system[i].At)
+	}
+	for _, at := range b.ticks {
+		oracle.grow(at)
+	}
+	for _, snaps := range b.hist {
+		for i := range snaps {
+			oracle.grow(FromTime(snaps[i].At))
+		}
+	}
+	return host.orZero(), oracle.orZero()
+}
+
+func emptySpan() Span { return Span{math.MaxInt64, math.MinInt64} }
+
+func (s *Span) grow(at Micros) { s.From, s.To = min(s.From, at), max(s.To, at) }
+
+func (s *Span) orZero() Span {
+	if s.From > s.To {
+		return Span{}
+	}
+	return *s
+}

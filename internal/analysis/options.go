@@ -1,0 +1,110 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/corewait/corewait/correlate"
+	"github.com/corewait/corewait/ingest/files"
+)
+
+// Options say what to analyse.
+type Options struct {
+	Paths        []string
+	From, To     string // RFC 3339, or local with Timezone; "" none
+	Timezone     string // of From and To where they carry none
+	DBTimezone   string // of Oracle's times that carry none
+	HostTimezone string // of host times that carry none
+	Node         string
+	Instance     string
+	InstID       int // negative: not chosen
+	Params       correlate.Params
+	Limits       files.Limits
+	Progress     files.Progress // may be nil
+}
+
+// ErrUsage marks errors of options: exit status 2.
+var ErrUsage = errors.New("wrong usage")
+
+// ErrInput marks input that cannot be used: exit status 3.
+var ErrInput = errors.New("input unusable")
+
+// options are Options that passed Validate.
+type options struct {
+	Options
+	from, to time.Time
+	db, host *time.Location
+}
+
+// validate checks the options and reads times and zones.
+func (o Options) validate() (*options, error) {
+	v := &options{Options: o}
+	if len(o.Paths) == 0 {
+		return nil, usage("no files: name files or folders to analyse")
+	}
+	if o.Params.Threshold <= 0 {
+		return nil, usage("--threshold %v: must be over zero, as 100ms", o.Params.Threshold)
+	}
+	if !(o.Params.HeavyPerSecond > 0) {
+		return nil, usage("--heavy-per-second %v: must be over zero", o.Params.HeavyPerSecond)
+	}
+	var err error
+	if v.db, err = zone("--db-timezone", o.DBTimezone); err != nil {
+		return nil, err
+	}
+	if v.host, err = zone("--host-timezone", o.HostTimezone); err != nil {
+		return nil, err
+	}
+	local, err := zone("--timezone", o.Timezone)
+	if err != nil {
+		return nil, err
+	}
+	if v.from, err = instant("--from", o.From, local); err != nil {
+		return nil, err
+	}
+	if v.to, err = instant("--to", o.To, local); err != nil {
+		return nil, err
+	}
+	if !v.from.IsZero() && !v.to.IsZero() && !v.from.Before(v.to) {
+		return nil, usage("--from %s is not before --to %s", o.From, o.To)
+	}
+	return v, nil
+}
+
+func usage(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, args...))
+}
+
+func zone(flag, name string) (*time.Location, error) {
+	if name == "" {
+		return nil, nil //nolint:nilnil // no flag, no zone: a state of its own
+	}
+	z, err := files.ParseZone(name)
+	if err != nil {
+		return nil, usage("%s: %v", flag, err)
+	}
+	return z, nil
+}
+
+// instant reads a time of a flag.
+func instant(flag, s string, local *time.Location) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+		return t.UTC(), nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
+		t, err := time.ParseInLocation(layout, s, time.UTC)
+		if err != nil {
+			continue
+		}
+		if local == nil {
+			return time.Time{}, usage("%s %s carries no zone: write 2026-09-15T09:33:00+09:00, or name the zone with --timezone", flag, s)
+		}
+		t, _ = time.ParseInLocation(layout, s, local)
+		return t.UTC(), nil
+	}
+	return time.Time{}, usage("%s %q is no time: write 2026-09-15T09:33:00+09:00", flag, s)
+}

@@ -1,0 +1,167 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/corewait/corewait/correlate"
+	"github.com/corewait/corewait/correlate/series"
+	"github.com/corewait/corewait/domain"
+	"github.com/corewait/corewait/ingest/files"
+)
+
+// Result is what an analysis came to.
+type Result struct {
+	Findings []*domain.Finding // one per node and instance
+	Problems []string          // "file:line: why"
+	Unknown  []files.Unknown   // files that are not read, and why
+}
+
+// Run reads the files and analyses each node and instance in them. Its errors
+// wrap ErrUsage or ErrInput where the caller is to blame or the input is.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	v, err := o.validate()
+	if err != nil {
+		return nil, err
+	}
+	set, err := files.Scan(ctx, o.Paths, o.Limits)
+	if err != nil {
+		return nil, inputError(ctx, err)
+	}
+	res := &Result{Unknown: set.Unknown()}
+	nodes, err := v.nodes(set)
+	if err != nil {
+		return nil, err
+	}
+	var notUsable []error
+	for _, n := range nodes {
+		found, problems, err := v.node(ctx, set, n)
+		if err != nil {
+			if len(nodes) > 1 && errors.Is(err, errNothing) {
+				notUsable = append(notUsable, err)
+				continue
+			}
+			return nil, err
+		}
+		res.Findings = append(res.Findings, found...)
+		res.Problems = append(res.Problems, problems...)
+	}
+	if len(res.Findings) == 0 {
+		return nil, errors.Join(notUsable...)
+	}
+	for _, f := range res.Findings {
+		for _, w := range notUsable {
+			f.Warnings = append(f.Warnings, w.Error())
+		}
+	}
+	return res, nil
+}
+
+func inputError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: %w", ErrInput, err)
+}
+
+// nodes gives the nodes to analyse.
+func (v *options) nodes(set *files.Set) ([]files.Node, error) {
+	if len(set.Nodes()) == 0 {
+		return nil, nothingUsable(set)
+	}
+	if v.Node == "" {
+		return set.Nodes(), nil
+	}
+	n, err := set.Choose(v.Node)
+	if err != nil {
+		return nil, fmt.Errorf("%w: --node: %w", ErrInput, err)
+	}
+	return []files.Node{n}, nil
+}
+
+// node analyses every instance of one node that was asked for.
+func (v *options) node(ctx context.Context, set *files.Set, n files.Node) ([]*domain.Finding, []string, error) {
+	zones, timezone, zoneWarnings := set.ResolveZones(n.Name, v.db, v.host)
+	b := series.NewBuilder(domain.WatchLGWR(), domain.Window{From: v.from, To: v.to})
+	report, err := set.Read(ctx, n.Name, zones, b, v.Progress)
+	if err != nil {
+		return nil, nil, inputError(ctx, err)
+	}
+	host, oracle := b.Extents()
+	if err := v.usable(set, n, host, oracle); err != nil {
+		return nil, nil, err
+	}
+	choices, warnings, err := b.Instances(series.Choice{Node: n.Name, Instance: v.Instance, InstID: v.InstID})
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	warnings = slices.Concat(set.Warnings(), zoneWarnings, report.Warnings, warnings)
+	var out []*domain.Finding
+	for _, c := range choices {
+		s := b.Build(c)
+		s.Warnings = append(s.Warnings, warnings...)
+		f := correlate.Analyze(s, v.Params)
+		f.Timezone, f.Inputs = timezone, report.Inputs
+		f.Warnings = append(f.Warnings, missingKinds(f)...)
+		out = append(out, f)
+	}
+	return out, report.Problems, nil
+}
+
+// errNothing marks a node whose files hold nothing that can be analysed.
+var errNothing = errors.New("nothing usable")
+
+// usable checks that the host's and Oracle's records meet in time.
+func (v *options) usable(set *files.Set, n files.Node, host, oracle series.Span) error {
+	none := series.Span{}
+	if host == none && oracle == none {
+		if !v.from.IsZero() || !v.to.IsZero() {
+			return fmt.Errorf("%w: %w: no records between --from and --to%s", ErrInput, errNothing, ofNode(n.Name))
+		}
+		return fmt.Errorf("%w%s", nothingUsable(set), ofNode(n.Name))
+	}
+	if host == none || oracle == none || host.From <= oracle.To+tolerance && oracle.From <= host.To+tolerance {
+		return nil
+	}
+	return fmt.Errorf("%w: host files cover %s and Oracle files %s: they do not overlap; %s",
+		ErrInput, spanText(host), spanText(oracle), likelyOffset(host, oracle))
+}
+
+// tolerance: spans that miss each other by less still count as meeting.
+const tolerance = series.Micros(60) * series.Second
+
+func ofNode(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " (node " + name + ")"
+}
+
+func spanText(s series.Span) string {
+	const layout = "2006-01-02T15:04:05Z"
+	return series.ToTime(s.From).Format(layout) + " to " + series.ToTime(s.To).Format(layout)
+}
+
+// likelyOffset guesses by how much one clock's zone is off: zones lie whole
+// quarters of an hour apart, within 26 hours.
+func likelyOffset(host, oracle series.Span) string {
+	const quarter = 15 * time.Minute
+	middle := func(s series.Span) time.Time { return series.ToTime((s.From + s.To) / 2) }
+	d := middle(oracle).Sub(middle(host)).Round(quarter)
+	if d.Abs() > 26*time.Hour {
+		return "they are " + d.Abs().String() + " apart: these files are of different days"
+	}
+	sign := "ahead of"
+	if d < 0 {
+		sign = "behind"
+	}
+	return fmt.Sprintf("Oracle's times are about %s %s the host's: if a zone is wrong, give it with --db-timezone or --host-timezone", shortDuration(d.Abs()), sign)
+}
+
+func shortDuration(d time.Duration) string {
+	return strings.TrimSuffix(strings.TrimSuffix(d.String(), "0s"), "0m")
+}

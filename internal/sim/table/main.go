@@ -1,0 +1,57 @@
+// Command table runs the simulation of the method's size and power and prints
+// it as a Markdown table, one row a kind of scenario.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+
+	"github.com/corewait/corewait/correlate"
+	"github.com/corewait/corewait/domain"
+	"github.com/corewait/corewait/internal/sim"
+)
+
+func main() {
+	n := flag.Int("n", 760, "scenarios")
+	seed := flag.Uint64("seed", 1, "seed")
+	verbose := flag.Bool("wrong", false, "list the scenarios whose verdict is wrong")
+	only := flag.String("kind", "", "only this kind of scenario")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	list := sim.Scenarios(*n, *seed)
+	if *only != "" {
+		list = slices.DeleteFunc(list, func(s sim.Named) bool { return s.Kind != *only })
+	}
+	var t sim.Table
+	err := sim.JudgeAll(ctx, list, correlate.DefaultParams(), runtime.GOMAXPROCS(0), func(o *sim.Outcome) {
+		t.Add(o)
+		if *verbose && !o.Right() {
+			fmt.Fprintln(os.Stderr, describe(o))
+		}
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sim:", err)
+		os.Exit(1)
+	}
+	fmt.Print(t.Markdown())
+}
+
+func describe(o *sim.Outcome) string {
+	f := o.Finding
+	s := fmt.Sprintf("%s seed %d: %s, accepted %v; stalls %d (true %d)", o.Name, o.Scenario.Seed, f.Verdict, o.Truth.Accept, f.Waits.Stalls, o.Truth.Stalls)
+	if f.Coverage.Kappa != nil {
+		s += fmt.Sprintf(", kappa %.2f", *f.Coverage.Kappa)
+	}
+	for _, c := range f.Causes {
+		if c.Verdict == domain.Supported || c.Cause == domain.CauseInterrupts || slices.Contains(o.Truth.Accept, c.Cause) {
+			s += fmt.Sprintf("\n    %s %s %v", c.Cause, c.Verdict, c.Evidence)
+		}
+	}
+	return s
+}
