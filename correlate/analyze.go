@@ -33,6 +33,7 @@ func Analyze(s *series.Series, prm Params) *domain.Finding {
 		c = newCoincidence(s, p, pic, set, l, prm)
 		f.Coincidence = c.describe(prm)
 	}
+	f.StallList = listStalls(set, c)
 	f.Placement = describePlacement(s, p, pic)
 	f.Coverage = coverage(s, p, pic, set, c)
 	f.Decomposed = decompose(s, set, pic)
@@ -187,6 +188,9 @@ func coverage(s *series.Series, p *path, pic *picture, set *stallSet, c *coincid
 		Notes: append([]string{}, s.Notes...),
 	}
 	cov.Notes = append(cov.Notes, set.notes...)
+	if s.Topology.CoresInferred {
+		cov.Notes = append(cov.Notes, "cores and siblings are inferred from the order of CPU numbers (lscpu -p or -e would tell them)")
+	}
 	if set.source != "" {
 		cov.WaitSource = &set.source
 	}
@@ -286,3 +290,21 @@ func joinAnd(s []string) string {
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.3g ms", float64(d)/float64(time.Millisecond)) }
+
+// listStalls renders the stalls one by one, for a reader who wants to check.
+func listStalls(set *stallSet, c *coincidence) []domain.StallMark {
+	out := make([]domain.StallMark, 0, min(len(set.stalls), domain.ListedStalls))
+	for i := range set.stalls[:min(len(set.stalls), domain.ListedStalls)] {
+		k := &set.stalls[i]
+		m := domain.StallMark{At: series.ToTime(k.at), LongestMS: float64(k.longest) / 1000, Waiters: k.waiters, CPUs: []int{}, Exposure: "unknown"}
+		if c != nil && c.visit[i] >= 0 {
+			v := c.visit[i]
+			m.Exposure = [...]string{levelLight: "light", levelSibling: "sibling", levelHeavy: "heavy"}[c.level[v]]
+			for _, cpu := range c.p.places[c.p.visits[v].place] {
+				m.CPUs = append(m.CPUs, int(cpu))
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}

@@ -32,6 +32,7 @@ type Finding struct {
 	Placement   *Residence   `json:"placement"`
 	Waits       *WaitSummary `json:"waits"`
 	Coincidence *Coincidence `json:"coincidence"`
+	StallList   []StallMark  `json:"stall_list"` // in order of time, the first ListedStalls
 	Decomposed  *Decomposed  `json:"decomposition,omitempty"`
 	Causes      []Cause      `json:"causes"`
 	Verdict     string       `json:"verdict"`
@@ -41,6 +42,18 @@ type Finding struct {
 	Warnings    []string     `json:"warnings"`
 	Params      any          `json:"params,omitempty"`
 	Inputs      []Input      `json:"inputs,omitempty"`
+}
+
+// ListedStalls is how many stalls a finding lists one by one.
+const ListedStalls = 5000
+
+// StallMark is one stall: what was seen of it, and where the watched process was.
+type StallMark struct {
+	At        time.Time `json:"at"` // an instant within the stall
+	LongestMS float64   `json:"longest_ms"`
+	Waiters   int       `json:"waiters"`
+	CPUs      []int     `json:"cpus"`     // where the process was; empty where unknown
+	Exposure  string    `json:"exposure"` // "heavy", "sibling", "light", "unknown"
 }
 
 // Window is half-open: [From, To).

@@ -29,6 +29,8 @@ type Topology struct {
 	Ports []Port
 	// Interconnects are the interfaces that V$CLUSTER_INTERCONNECTS names.
 	Interconnects []string
+	// CoresInferred: cores were concluded from the order of CPU numbers, not read.
+	CoresInferred bool
 }
 
 // CPU gives the CPU of that id.

@@ -105,9 +105,10 @@ func lscpuSummary(fields []lscpuField) (domain.Topology, error) {
 	}
 	socket := c.socketOf()
 	onePerCore := c.threads == 1 && c.complete()
-	var t domain.Topology
+	core := c.coreOf()
+	t := domain.Topology{CoresInferred: core != nil}
 	for _, id := range c.online {
-		cpu := domain.CPU{ID: id, Socket: valueOr(socket, id), Core: -1, Node: valueOr(node, id), Online: true}
+		cpu := domain.CPU{ID: id, Socket: valueOr(socket, id), Core: valueOr(core, id), Node: valueOr(node, id), Online: true}
 		if onePerCore {
 			cpu.Core = id
 		}
@@ -170,6 +171,38 @@ func lscpuCount(value string) (int, error) {
 // from the online CPUs, so that a sibling or a core off line distorts them.
 func (c *lscpuCounts) complete() bool {
 	return len(c.offline) == 0 && c.threads*c.cores*c.sockets == len(c.online)
+}
+
+// coreOf infers cores where plain output leaves one plausible reading: two
+// threads per core, and every NUMA node printed as two equal runs (0-7,32-39).
+// The kernel then counted the first threads of all cores before their siblings,
+// so the runs pair up in order; a core is named by its first thread. One run
+// (0-15) may be numbered either way and infers nothing.
+func (c *lscpuCounts) coreOf() map[int]int {
+	if c.threads != 2 || !c.complete() || len(c.nodes) == 0 {
+		return nil
+	}
+	core := make(map[int]int)
+	for _, n := range c.nodes {
+		half := len(n.cpus) / 2
+		if len(n.cpus)%2 != 0 {
+			return nil
+		}
+		for i, id := range n.cpus[:half] {
+			sibling := n.cpus[half+i]
+			if id != n.cpus[0]+i || sibling != n.cpus[half]+i {
+				return nil
+			}
+			core[id], core[sibling] = id, id
+		}
+		if n.cpus[half] == n.cpus[half-1]+1 {
+			return nil
+		}
+	}
+	if len(core) != len(c.online) {
+		return nil
+	}
+	return core
 }
 
 // socketOf gives the sockets of CPUs where the counts leave one possibility.

@@ -13,12 +13,15 @@ type topologyParts struct {
 	bonds         map[string]domain.Bond
 	ports         map[string]domain.Port
 	interconnects []string
+	inferred      bool // cores come from a fragment that inferred them only
 }
 
 func (p *topologyParts) add(t domain.Topology) {
+	t.CPUs = slices.Clone(t.CPUs)
 	if p.cpus == nil {
 		p.cpus, p.bonds, p.ports = map[int]domain.CPU{}, map[string]domain.Bond{}, map[string]domain.Port{}
 	}
+	p.mergeCores(&t)
 	for _, c := range t.CPUs {
 		old, ok := p.cpus[c.ID]
 		if !ok {
@@ -40,6 +43,33 @@ func (p *topologyParts) add(t domain.Topology) {
 		if !slices.Contains(p.interconnects, i) {
 			p.interconnects = append(p.interconnects, i)
 		}
+	}
+}
+
+// mergeCores lets cores that were read replace those that were inferred: two
+// files may name the same cores differently, so they are never mixed.
+func (p *topologyParts) mergeCores(t *domain.Topology) {
+	has := slices.ContainsFunc(t.CPUs, func(c domain.CPU) bool { return c.Core >= 0 })
+	if !has {
+		return
+	}
+	known := false
+	for _, c := range p.cpus {
+		known = known || c.Core >= 0
+	}
+	switch {
+	case known && (t.CoresInferred || !p.inferred):
+		for i := range t.CPUs {
+			t.CPUs[i].Core = -1
+		}
+	case known:
+		for id, c := range p.cpus {
+			c.Core = -1
+			p.cpus[id] = c
+		}
+		p.inferred = false
+	default:
+		p.inferred = t.CoresInferred
 	}
 }
 
@@ -66,5 +96,6 @@ func (p *topologyParts) build() domain.Topology {
 	}
 	slices.SortFunc(t.Ports, func(a, b domain.Port) int { return cmp.Compare(a.Name, b.Name) })
 	t.Interconnects = slices.Clone(p.interconnects)
+	t.CoresInferred = p.inferred
 	return t
 }

@@ -37,7 +37,7 @@ func (d *delimited) split(line []byte) ([][]byte, error) {
 		}
 		var cell []byte
 		var err error
-		last := false
+		var last bool
 		if quotes {
 			line = d.skipBlanks(line)
 		}

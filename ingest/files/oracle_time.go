@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -197,7 +198,7 @@ func (p *timeParser) blanks() {
 
 // one reads a byte that is in set; 0 where the next is not.
 func (p *timeParser) one(set string) byte {
-	if p.at < len(p.text) && bytes.IndexByte([]byte(set), p.text[p.at]) >= 0 {
+	if p.at < len(p.text) && strings.IndexByte(set, p.text[p.at]) >= 0 {
 		p.at++
 		return p.text[p.at-1]
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // isRuler tells a line of dashes under headings: runs of dashes with blanks or
@@ -17,7 +18,7 @@ func isRuler(line []byte) bool {
 		return false
 	}
 	for _, c := range line[i:] {
-		if c != '-' && c != ' ' && bytes.IndexByte([]byte(delimiters), c) < 0 {
+		if c != '-' && c != ' ' && strings.IndexByte(delimiters, c) < 0 {
 			return false
 		}
 	}

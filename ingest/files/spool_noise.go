@@ -46,7 +46,8 @@ func isPrompt(line []byte) bool {
 			return false
 		}
 	}
-	return bytes.HasSuffix(bytes.ToUpper(name), []byte("SQL")) || bytes.IndexByte(name, '@') > 0
+	return bytes.HasSuffix(bytes.ToUpper(name), []byte("SQL")) ||
+		bytes.IndexByte(name, '@') > 0 && bytes.IndexByte(name, ' ') < 0
 }
 
 // afterPrompt gives what stands behind the prompts of a line: where statements
@@ -110,7 +111,7 @@ func isFooter(line []byte) bool {
 	if c == 'o' {
 		return isSubstitution(line)
 	}
-	if bytes.IndexByte([]byte("anCDELOPSVW"), c) < 0 {
+	if strings.IndexByte("anCDELOPSVW", c) < 0 {
 		return false
 	}
 	for _, footer := range footers() {

@@ -278,7 +278,7 @@ func TestTheSameRowsComeOutOfEveryLayout(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(5) {
-				rows, want := ashRows(rand.New(rand.NewPCG(seed, 7)), 60, test.times) //nolint:gosec // test data
+				rows, want := ashRows(rand.New(rand.NewPCG(seed, 7)), 60, test.times)
 				text := test.print(rows)
 				records, in := readOracleText(t, text, seoul(t))
 				if in.bad.count != 0 {
@@ -375,7 +375,7 @@ func TestValuesWiderThanTheirColumnsAreJoined(t *testing.T) {
 func TestAWrappedRowThatIsCutDoesNotShiftTheNextOnes(t *testing.T) {
 	t.Parallel()
 	columns := ashSpoolColumns()
-	rows, want := ashRows(rand.New(rand.NewPCG(1, 1)), 20, "") //nolint:gosec // test data
+	rows, want := ashRows(rand.New(rand.NewPCG(1, 1)), 20, "")
 	whole := strings.SplitAfter(printSpool(columns, rows, spoolOptions{linesize: 80, pagesize: 50000, noRecordSeparator: true}), "\n")
 	// The heading takes one empty line and two for each line of a row.
 	const perRow = 4

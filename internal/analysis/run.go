@@ -17,6 +17,7 @@ import (
 // Result is what an analysis came to.
 type Result struct {
 	Findings []*domain.Finding // one per node and instance
+	Series   []*series.Series  // that each finding was made from
 	Problems []string          // "file:line: why"
 	Unknown  []files.Unknown   // files that are not read, and why
 }
@@ -39,7 +40,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	var notUsable []error
 	for _, n := range nodes {
-		found, problems, err := v.node(ctx, set, n)
+		problems, err := v.node(ctx, set, n, res)
 		if err != nil {
 			if len(nodes) > 1 && errors.Is(err, errNothing) {
 				notUsable = append(notUsable, err)
@@ -47,7 +48,6 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 			}
 			return nil, err
 		}
-		res.Findings = append(res.Findings, found...)
 		res.Problems = append(res.Problems, problems...)
 	}
 	if len(res.Findings) == 0 {
@@ -84,32 +84,31 @@ func (v *options) nodes(set *files.Set) ([]files.Node, error) {
 }
 
 // node analyses every instance of one node that was asked for.
-func (v *options) node(ctx context.Context, set *files.Set, n files.Node) ([]*domain.Finding, []string, error) {
+func (v *options) node(ctx context.Context, set *files.Set, n files.Node, res *Result) (problems []string, err error) {
 	zones, timezone, zoneWarnings := set.ResolveZones(n.Name, v.db, v.host)
 	b := series.NewBuilder(domain.WatchLGWR(), domain.Window{From: v.from, To: v.to})
 	report, err := set.Read(ctx, n.Name, zones, b, v.Progress)
 	if err != nil {
-		return nil, nil, inputError(ctx, err)
+		return nil, inputError(ctx, err)
 	}
 	host, oracle := b.Extents()
 	if err := v.usable(set, n, host, oracle); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	choices, warnings, err := b.Instances(series.Choice{Node: n.Name, Instance: v.Instance, InstID: v.InstID})
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrInput, err)
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	warnings = slices.Concat(set.Warnings(), zoneWarnings, report.Warnings, warnings)
-	var out []*domain.Finding
 	for _, c := range choices {
 		s := b.Build(c)
 		s.Warnings = append(s.Warnings, warnings...)
 		f := correlate.Analyze(s, v.Params)
 		f.Timezone, f.Inputs = timezone, report.Inputs
 		f.Warnings = append(f.Warnings, missingKinds(f)...)
-		out = append(out, f)
+		res.Findings, res.Series = append(res.Findings, f), append(res.Series, s)
 	}
-	return out, report.Problems, nil
+	return report.Problems, nil
 }
 
 // errNothing marks a node whose files hold nothing that can be analysed.

@@ -44,7 +44,7 @@ func standIn(t *testing.T, name string) int {
 	if err := os.Symlink(self, link); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(link) //nolint:gosec // this binary
+	c := exec.Command(link)
 	c.Env = append(os.Environ(), standInVariable+"=1")
 	input, err := c.StdinPipe()
 	if err != nil {
@@ -60,10 +60,10 @@ func standIn(t *testing.T, name string) int {
 	return c.Process.Pid
 }
 
-// writeScript writes the script to a folder and gives its path.
-func writeScript(t *testing.T, o ScriptOptions) string {
+// writeScript writes the script, as it is by default, to a folder and gives its path.
+func writeScript(t *testing.T) string {
 	t.Helper()
-	text, err := Script(o)
+	text, err := Script(ScriptOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func run(t *testing.T, c *exec.Cmd, outdir string) (members map[string][]byte, s
 
 func unpack(t *testing.T, archive string) map[string][]byte {
 	t.Helper()
-	f, err := os.Open(archive) //nolint:gosec // made by the script under test
+	f, err := os.Open(archive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func running(t *testing.T, group int) []string {
 	}
 	var left []string
 	for _, file := range files {
-		line, err := os.ReadFile(file) //nolint:gosec // under /proc
+		line, err := os.ReadFile(file)
 		if err != nil {
 			continue // it has ended meanwhile
 		}
@@ -203,7 +203,7 @@ func TestTheScriptGathersWhatAnalyzeReads(t *testing.T) {
 			t.Parallel()
 			pid := standIn(t, "ora_lgwr_"+strings.ToUpper(shell))
 			outdir := t.TempDir()
-			c := exec.Command(shell, writeScript(t, ScriptOptions{}), //nolint:gosec // the script under test
+			c := exec.Command(shell, writeScript(t),
 				"-d", "3", "-i", "1", "-o", outdir, "-p", "ora_lgwr_"+strings.ToUpper(shell))
 			members, said, status := run(t, c, outdir)
 			if status != 0 {
@@ -258,7 +258,7 @@ func TestTimesOfPlacementsAreThoseOfTheClock(t *testing.T) {
 	standIn(t, "ora_lgwr_CLOCK")
 	outdir := t.TempDir()
 	before := time.Now()
-	c := exec.Command("sh", writeScript(t, ScriptOptions{}), "-d", "2", "-i", "1", "-o", outdir, "-p", "ora_lgwr_CLOCK") //nolint:gosec // the script under test
+	c := exec.Command("sh", writeScript(t), "-d", "2", "-i", "1", "-o", outdir, "-p", "ora_lgwr_CLOCK")
 	members, said, status := run(t, c, outdir)
 	after := time.Now()
 	if status != 0 {
@@ -279,7 +279,7 @@ func TestTimesOfPlacementsAreThoseOfTheClock(t *testing.T) {
 func TestTheScriptDoesWithoutLGWR(t *testing.T) {
 	t.Parallel()
 	outdir := t.TempDir()
-	c := exec.Command("sh", writeScript(t, ScriptOptions{}), "-d", "1", "-i", "1", "-o", outdir, "-p", "^no_such_process_at_all$") //nolint:gosec // the script under test
+	c := exec.Command("sh", writeScript(t), "-d", "1", "-i", "1", "-o", outdir, "-p", "^no_such_process_at_all$")
 	members, said, status := run(t, c, outdir)
 	if status != 0 || !strings.Contains(said, "there is no LGWR here") {
 		t.Errorf("status %d: %s", status, said)
@@ -312,7 +312,7 @@ func TestAnInterruptedScriptPacksWhatItHas(t *testing.T) {
 	outdir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, "sh", writeScript(t, ScriptOptions{}), "-d", "600", "-i", "1", "-o", outdir, "-p", "ora_lgwr_STOP") //nolint:gosec // the script under test
+	c := exec.CommandContext(ctx, "sh", writeScript(t), "-d", "600", "-i", "1", "-o", outdir, "-p", "ora_lgwr_STOP")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	messages, err := c.StderrPipe()
 	if err != nil {
@@ -357,7 +357,7 @@ func waitForFile(t *testing.T, pattern string) {
 func stub(t *testing.T, name, text string) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+text), 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\n"+text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH")
@@ -374,7 +374,7 @@ func TestWithoutAFineClockPlacementsComeFromPs(t *testing.T) {
 	}
 	pid := standIn(t, "ora_lgwr_COARSE")
 	outdir := t.TempDir()
-	c := exec.Command("sh", writeScript(t, ScriptOptions{}), "-d", "2", "-i", "1", "-o", outdir, "-p", "ora_lgwr_COARSE") //nolint:gosec // the script under test
+	c := exec.Command("sh", writeScript(t), "-d", "2", "-i", "1", "-o", outdir, "-p", "ora_lgwr_COARSE")
 	c.Env = append(os.Environ(), stub(t, "date", `case $1 in *%N*) echo N ;; *) exec `+date+` "$@" ;; esac`))
 	members, said, status := run(t, c, outdir)
 	if status != 0 {
@@ -387,7 +387,7 @@ func TestWithoutAFineClockPlacementsComeFromPs(t *testing.T) {
 
 func TestTheScriptRefusesToBegin(t *testing.T) {
 	t.Parallel()
-	file := writeScript(t, ScriptOptions{})
+	file := writeScript(t)
 	full := stub(t, "df", "printf 'Filesystem 1024-blocks Used Available Capacity Mounted\\n/dev/x 1000000 0 204799 1%% /\\n'\n")
 	tests := []struct {
 		name   string
@@ -408,7 +408,7 @@ func TestTheScriptRefusesToBegin(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			outdir := t.TempDir()
-			c := exec.Command("sh", append([]string{file}, test.args...)...) //nolint:gosec // the script under test
+			c := exec.Command("sh", append([]string{file}, test.args...)...)
 			c.Dir = outdir
 			if test.env != "" {
 				c.Env = append(os.Environ(), test.env)
@@ -454,7 +454,7 @@ func TestTheScriptPassesShellcheck(t *testing.T) {
 	if _, err := exec.LookPath("shellcheck"); err != nil {
 		t.Skip("SKIPPED: shellcheck is not installed")
 	}
-	if out, err := exec.Command("shellcheck", "-s", "sh", writeScript(t, ScriptOptions{})).CombinedOutput(); err != nil { //nolint:gosec // the script under test
+	if out, err := exec.Command("shellcheck", "-s", "sh", writeScript(t)).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -103,30 +103,37 @@ func TestTheScriptsHoldNoLineThatSQLPlusTakesForItsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inSelect := false
 		for i, line := range strings.Split(text, "\n") {
-			if line != "" && strings.ContainsRune("$!#", rune(line[0])) {
-				t.Errorf("line %d begins with %c: %s", i+1, line[0], line)
+			if why := misread(line); why != "" {
+				t.Errorf("line %d: %s: %s", i+1, why, line)
 			}
-			if strings.HasSuffix(line, "-") || strings.Contains(line, "{{") || strings.Contains(line, "\t") {
-				t.Errorf("line %d: %s", i+1, line)
-			}
-			if comment := strings.HasPrefix(strings.TrimSpace(line), "--"); comment && strings.ContainsAny(line[len(line)-1:], ";/") {
-				t.Errorf("line %d: a comment that ends like a statement: %s", i+1, line)
-			}
-			if strings.HasPrefix(line, "select ") {
-				inSelect = true
-			}
-			if inSelect && strings.TrimSpace(line) == "" {
-				t.Errorf("line %d: blank within a statement", i+1)
-			}
-			if strings.HasSuffix(line, ";") {
-				inSelect = false
+		}
+		for _, statement := range regexp.MustCompile(`(?ms)^select .*?;$`).FindAllString(text, -1) {
+			if regexp.MustCompile(`\n\s*\n`).MatchString(statement) {
+				t.Errorf("blank line within a statement: %s", statement)
 			}
 		}
 		if ampersands := strings.Count(text, "&"); ash && ampersands != 2 || !ash && ampersands != 0 {
 			t.Errorf("ash %v: %d ampersands", ash, ampersands)
 		}
+	}
+}
+
+// misread says why SQL*Plus would take a line for something else; "" if not.
+func misread(line string) string {
+	switch {
+	case line == "":
+		return ""
+	case strings.ContainsRune("$!#", rune(line[0])):
+		return "begins like a command of its own"
+	case strings.HasSuffix(line, "-"):
+		return "goes on with the next line"
+	case strings.Contains(line, "{{") || strings.Contains(line, "\t"):
+		return "left over from the template"
+	case strings.HasPrefix(strings.TrimSpace(line), "--") && (strings.HasSuffix(line, ";") || strings.HasSuffix(line, "/")):
+		return "a comment that ends like a statement"
+	default:
+		return ""
 	}
 }
 
@@ -190,7 +197,10 @@ func (g *gathered) SystemEvent(e domain.SystemEvent) error {
 	return nil
 }
 
-func (g *gathered) Counter(c domain.Counter) error { g.counters = append(g.counters, c.Name); return nil }
+func (g *gathered) Counter(c domain.Counter) error {
+	g.counters = append(g.counters, c.Name)
+	return nil
+}
 
 func (g *gathered) Instance(i domain.Instance) error {
 	g.instances = append(g.instances, i)
@@ -306,7 +316,7 @@ func TestWhatTheShellScriptGathersIsReadWithoutLoss(t *testing.T) {
 	t.Parallel()
 	pid := standIn(t, "ora_lgwr_READ1")
 	outdir := t.TempDir()
-	c := exec.Command("sh", writeScript(t, ScriptOptions{}), "-d", "3", "-i", "1", "-o", outdir, "-p", "ora_lgwr_READ1") //nolint:gosec // the script under test
+	c := exec.Command("sh", writeScript(t), "-d", "3", "-i", "1", "-o", outdir, "-p", "ora_lgwr_READ1")
 	if _, said, status := run(t, c, outdir); status != 0 {
 		t.Fatalf("status %d: %s", status, said)
 	}
@@ -322,16 +332,23 @@ func TestWhatTheShellScriptGathersIsReadWithoutLoss(t *testing.T) {
 	if g.interrupts < 2 || g.softirqs < 2 || g.cpuTimes < 2 {
 		t.Errorf("interrupts %d, softirqs %d, stat %d: want at least 2 readings of each", g.interrupts, g.softirqs, g.cpuTimes)
 	}
+	if seen := placed(t, g.placements, pid, "ora_lgwr_READ1"); seen < 2 {
+		t.Errorf("process %d was placed %d times, want at least 2", pid, seen)
+	}
+}
+
+// placed counts the placements of a process' main thread and checks that all
+// are of that process, and exact.
+func placed(t *testing.T, placements []domain.Placement, pid int, command string) int {
+	t.Helper()
 	seen := 0
-	for _, p := range g.placements {
-		if p.PID != pid || p.Command != "ora_lgwr_READ1" || p.CPU < 0 || p.Uncertainty != 0 {
+	for _, p := range placements {
+		if p.PID != pid || p.Command != command || p.CPU < 0 || p.Uncertainty != 0 {
 			t.Errorf("placement %+v", p)
 		}
 		if p.TID == pid {
 			seen++
 		}
 	}
-	if seen < 2 {
-		t.Errorf("process %d was placed %d times, want at least 2", pid, seen)
-	}
+	return seen
 }
