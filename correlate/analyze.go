@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/corewait/corewait/correlate/series"
 	"github.com/corewait/corewait/domain"
@@ -21,6 +20,7 @@ func Analyze(s *series.Series, prm Params) *domain.Finding {
 	p := newPath(s.Threads, s.Window)
 	pic := newPicture(s, p, prm)
 	set := findStalls(s, prm)
+	shared := set.leaveShared(s, prm)
 	l := newLoad(s, prm)
 	if l.name != "" {
 		f.LoadSeries = &l.name
@@ -41,6 +41,7 @@ func Analyze(s *series.Series, prm Params) *domain.Finding {
 		f.Grade = "A"
 	}
 	js := judgeAll(s, p, pic, set, c, prm)
+	addShared(js, shared)
 	for i := range js {
 		f.Causes = append(f.Causes, js[i].Cause)
 	}
@@ -288,8 +289,6 @@ func joinAnd(s []string) string {
 	}
 	return out + " and " + s[len(s)-1]
 }
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.3g ms", float64(d)/float64(time.Millisecond)) }
 
 // listStalls renders the stalls one by one, for a reader who wants to check.
 func listStalls(set *stallSet, c *coincidence) []domain.StallMark {

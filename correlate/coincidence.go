@@ -71,6 +71,9 @@ func assign(p *path, stalls []stall, w series.Span, offset [2]series.Micros, shi
 	length := max(1, w.To-w.From)
 	for i := range stalls {
 		out[i] = -1
+		if stalls[i].shared {
+			continue
+		}
 		t := stalls[i].at + shift
 		off := offset[0] + int64(float64(offset[1]-offset[0])*float64(t-w.From)/float64(length))
 		if k := p.sampleAt(t, off); k >= 0 {
@@ -121,8 +124,8 @@ func (c *coincidence) fitOffset(s *series.Series, set *stallSet, prm Params) {
 	}
 	best, p := c.maximum(candidates, c.heavyScore, c.share, c.st, newRand(prm.Seed, 1), prm.Permutations)
 	c.visit, c.offset, c.pValue = candidates[best], offs[best], p
-	for _, v := range c.visit {
-		if v < 0 {
+	for i, v := range c.visit {
+		if v < 0 && !set.stalls[i].shared {
 			c.unplaced++
 		}
 	}

@@ -316,8 +316,8 @@ func (c *coincidence) placebo(s *series.Series, set *stallSet, prm Params) {
 			placed++
 		}
 	}
-	real := (float64(c.a) - c.expected) / math.Max(1, float64(c.a+c.b))
-	c.placeboBig = placed > 0 && c.placeboP <= 0.05 && excess/placed >= real/2
+	atInstant := (float64(c.a) - c.expected) / math.Max(1, float64(c.a+c.b))
+	c.placeboBig = placed > 0 && c.placeboP <= 0.05 && excess/placed >= atInstant/2
 }
 
 // describe renders the test for the finding.

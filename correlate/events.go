@@ -149,20 +149,43 @@ func (r *eventRival) fromMeans(d *indicator, s *series.Series, prm Params) bool 
 	return len(means) > 0
 }
 
-// partnerIndicator marks the half second around the partner instances' slow
-// commits; nil where the input has none.
-func partnerIndicator(s *series.Series, prm Params) *indicator {
-	if len(s.Partner) == 0 {
+// leaveShared marks the stalls that coincide within half a second with slow
+// commits of a partner instance, where more do so than chance explains: they
+// have a shared cause and leave the interrupt test. It gives the judgement, nil
+// where there is no partner or no such excess.
+func (set *stallSet) leaveShared(s *series.Series, prm Params) *rival {
+	if len(s.Partner) == 0 || len(set.stalls) == 0 {
 		return nil
 	}
+	const near = series.Second / 2
 	d := newIndicator(domain.CauseRACAck, "slow commits of the partner instance within 0.5 s", s.Window)
 	d.set(s.Window, false)
 	for i := range s.Partner {
 		if w := &s.Partner[i]; w.TimeWaited >= micros(prm.Threshold) {
-			d.set(series.Span{From: w.At - series.Second/2, To: w.At + series.Second/2}, true)
+			d.set(series.Span{From: w.At - near, To: w.At + near}, true)
 		}
 	}
-	return d
+	r := d.judge(set, prm, newRand(prm.Seed, 90))
+	if !r.supported {
+		return nil
+	}
+	for i, e := range r.explained {
+		set.stalls[i].shared = e
+	}
+	return &r
+}
+
+// addShared tells of shared stalls in the evidence on the interconnect.
+func addShared(js []judgement, shared *rival) {
+	if shared == nil {
+		return
+	}
+	for i := range js {
+		if js[i].Cause.Cause == domain.CauseRACAck {
+			js[i].Evidence = append(js[i].Evidence, shared.cause.Evidence...)
+			js[i].Evidence = append(js[i].Evidence, "those stalls have a cause in common with the partner's and are left out of the interrupt test")
+		}
+	}
 }
 
 // ownWrites compares LGWR's own write waits with the stalls: which stalls have

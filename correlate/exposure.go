@@ -34,7 +34,7 @@ func newExposure(s *series.Series, p *path, pic *picture) *exposure {
 	for i, cpus := range p.places {
 		e.dose[i] = math.NaN()
 		for _, c := range cpus {
-			if d := lookup(pic.dose, int(c)); !(d <= e.dose[i]) { //nolint:staticcheck // NaN gives way to any dose
+			if d := lookup(pic.dose, int(c)); !(d <= e.dose[i]) { // NaN gives way to any dose
 				e.dose[i] = d
 			}
 		}

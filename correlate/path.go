@@ -142,7 +142,7 @@ func (p *path) findVisits() {
 		if n > 0 && p.visits[n-1].place == p.place[i] && p.visits[n-1].To == p.at[i] {
 			p.visits[n-1].To = end
 		} else {
-			p.visits = append(p.visits, visit{series.Span{From: p.at[i], To: end}, p.place[i], int32(i)}) //nolint:gosec // index of a sample
+			p.visits = append(p.visits, visit{series.Span{From: p.at[i], To: end}, p.place[i], int32(i)})
 		}
 		p.visitOf[i] = int32(len(p.visits) - 1) //nolint:gosec // index of a visit
 	}

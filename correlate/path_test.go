@@ -78,17 +78,14 @@ func TestWorkersCountOnlyWhereTheyRan(t *testing.T) {
 	nan := float32(math.NaN())
 	tests := []struct {
 		name                   string
-		mainExec, workerExec     int64
-		mainShare, workerShare   float32
-		workerAfter              float64 // seconds after the sample of the process itself
-		want                     []int32
+		mainExec, workerExec   int64
+		mainShare, workerShare float32
+		want                   []int32
 	}{
 		{name: "an idle worker does not count", mainExec: 500, workerExec: 0, want: []int32{1}},
 		{name: "a worker that ran counts beside the process", mainExec: 500, workerExec: 500, want: []int32{1, 6}},
 		{name: "the process is left out where it did not run while a worker did", mainExec: 0, workerExec: 500, want: []int32{6}},
 		{name: "the process counts where nobody ran", mainExec: 0, workerExec: 0, want: []int32{1}},
-		{name: "a worker read over half a period away does not count", mainExec: 500, workerExec: 500, workerAfter: 0.6, want: []int32{1}},
-		{name: "a worker read within half a period counts", mainExec: 500, workerExec: 500, workerAfter: 0.4, want: []int32{1, 6}},
 		{
 			name: "shares of CPU time tell where run times are unknown", mainExec: unknown, workerExec: unknown,
 			mainShare: 0.02, workerShare: 0, want: []int32{1},
@@ -103,7 +100,7 @@ func TestWorkersCountOnlyWhereTheyRan(t *testing.T) {
 			process, worker := lgwr(), series.Thread{TID: 101, Command: "ora_lg00_ORDP1", Worker: true}
 			for i := range 4 {
 				sample(&process, float64(i), 1)
-				sample(&worker, float64(i)+tt.workerAfter, 6)
+				sample(&worker, float64(i), 6)
 				process.Exec[i], process.CPUShare[i] = tt.mainExec, tt.mainShare
 				worker.Exec[i], worker.CPUShare[i] = tt.workerExec, tt.workerShare
 			}
@@ -115,6 +112,18 @@ func TestWorkersCountOnlyWhereTheyRan(t *testing.T) {
 				t.Errorf("processes differ (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+func TestAWorkerCountsForSamplesWithinHalfAPeriodOfItsOwn(t *testing.T) {
+	t.Parallel()
+	worker := series.Thread{TID: 101, Command: "ora_lg00_ORDP1", Worker: true}
+	sample(&worker, 1.4, 6)
+	sample(&worker, 3.6, 6)
+	p := newPath([]series.Thread{lgwr(1, 1, 1, 1, 1, 1), worker}, span(0, 6))
+	want := []stay{{0, 1, []int32{1}}, {1, 2, []int32{1, 6}}, {2, 4, []int32{1}}, {4, 5, []int32{1, 6}}, {5, 6, []int32{1}}}
+	if d := cmp.Diff(want, staysOf(p)); d != "" {
+		t.Errorf("visits differ (-want +got):\n%s", d)
 	}
 }
 

@@ -112,7 +112,7 @@ func columnMeans(m *series.Matrix, w series.Span, skip []bool) map[int]float64 {
 		d := sp.Seconds()
 		total += d
 		for c, v := range m.Row(i) {
-			if v != v || (skip != nil && skip[i*len(m.CPUs)+c]) { //nolint:gocritic // v != v is NaN
+			if v != v || (skip != nil && skip[i*len(m.CPUs)+c]) { // v != v is NaN
 				continue
 			}
 			sum[c] += float64(v) * d

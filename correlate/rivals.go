@@ -44,16 +44,17 @@ func (d *indicator) set(sp series.Span, up bool) {
 	if up {
 		v = raised
 	}
-	first := max(0, floorDiv(sp.From-d.from, series.Second))
-	last := floorDiv(sp.To-1-d.from, series.Second)
+	first := max(0, floorSeconds(sp.From-d.from))
+	last := floorSeconds(sp.To - 1 - d.from)
 	for k := first; k <= last && k < int64(len(d.seconds)); k++ {
 		d.seconds[k] = max(d.seconds[k], v)
 	}
 }
 
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b != 0 && (a < 0) != (b < 0) {
+// floorSeconds gives whole seconds, rounded down also under zero.
+func floorSeconds(d series.Micros) int64 {
+	q := d / series.Second
+	if d%series.Second < 0 {
 		q--
 	}
 	return q
@@ -74,14 +75,14 @@ func (d *indicator) within(first, last int64) uint8 {
 // instant at which it was seen.
 func (d *indicator) around(k *stall, shift int64, strictly bool) uint8 {
 	n := int64(len(d.seconds))
-	onset := floorDiv(k.onset-d.from, series.Second) + shift
-	at := floorDiv(k.at-d.from, series.Second) + shift
+	onset := floorSeconds(k.onset-d.from) + shift
+	at := floorSeconds(k.at-d.from) + shift
 	first, last := onset-int64(d.before), at+int64(d.after)
 	if strictly {
 		last = onset - 1
 	}
-	if last >= n { // only shifted stalls leave the window
-		first, last = first-n, last-n
+	if shift != 0 && last >= n {
+		return max(d.within(first, n-1), d.within(first-n, last-n))
 	}
 	return d.within(first, last)
 }

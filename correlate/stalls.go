@@ -27,6 +27,7 @@ type stall struct {
 	onset   series.Micros // earliest instant at which it can have begun
 	longest series.Micros // its longest wait; the bucket's lower edge in histogram data
 	waiters int
+	shared  bool          // has a cause in common with the partner instance's: left out of the interrupt test
 	period  series.Micros // what one sample of its source stands for
 }
 
@@ -82,11 +83,8 @@ func ashStalls(s *series.Series, prm Params) *stallSet {
 		for j < len(s.Waits) && s.Waits[j].At == s.Waits[i].At {
 			j++
 		}
-		if s.Window.Contains(s.Waits[i].At) {
-			set.addTick(s.Waits[i:j], lastTick, prm)
-			if n := len(set.stalls); n > 0 && set.stalls[n-1].at <= s.Waits[i].At {
-				lastTick = s.Waits[i].At
-			}
+		if s.Window.Contains(s.Waits[i].At) && set.addTick(s.Waits[i:j], lastTick, prm) {
+			lastTick = s.Waits[i].At
 		}
 		i = j
 	}
@@ -95,8 +93,9 @@ func ashStalls(s *series.Series, prm Params) *stallSet {
 	return set
 }
 
-// addTick takes the waits seen at one tick.
-func (set *stallSet) addTick(waits []series.Wait, lastTick series.Micros, prm Params) {
+// addTick takes the waits seen at one tick and says whether they are of a
+// stall; lastTick is the last tick that was, 0 before there is one.
+func (set *stallSet) addTick(waits []series.Wait, lastTick series.Micros, prm Params) bool {
 	var k stall
 	short := 0
 	for i := range waits {
@@ -114,22 +113,23 @@ func (set *stallSet) addTick(waits []series.Wait, lastTick series.Micros, prm Pa
 		}
 	}
 	if k.waiters == 0 {
-		return
+		return false
 	}
 	if k.waiters == 1 && short >= othersQuick {
 		// Others committed meanwhile and did not wait: it was the session's own delay.
 		set.sessionOnly++
-		return
+		return false
 	}
 	k.at = waits[0].At
 	k.onset = k.at - k.longest
 	if n := len(set.stalls); n > 0 && lastTick > 0 && k.longest > k.at-lastTick {
 		last := &set.stalls[n-1]
 		last.waiters += k.waiters
-		last.longest = max(last.longest, k.longest)
-		return
+		last.longest, last.onset = max(last.longest, k.longest), min(last.onset, k.onset)
+		return true
 	}
 	set.stalls = append(set.stalls, k)
+	return true
 }
 
 // weightedQuantiles gives p50, p95, p99 and the greatest length of the watched

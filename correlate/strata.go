@@ -63,7 +63,7 @@ func newStrata(p *path, l *load, w series.Span, prm Params) *strata {
 		if len(st.until) > 0 {
 			before = st.seconds()
 		}
-		st.visits, st.until = append(st.visits, int32(i)), append(st.until, before+v.Seconds()) //nolint:gosec // index of a visit
+		st.visits, st.until = append(st.visits, int32(i)), append(st.until, before+v.Seconds())
 		s.of[i] = n
 	}
 	return s
@@ -80,7 +80,7 @@ func (s *strata) subset(p *path, group func(visit int32) int) *strata {
 	}
 	index := map[key]int32{}
 	for i := range p.visits {
-		g := group(int32(i)) //nolint:gosec // index of a visit
+		g := group(int32(i))
 		if g < 0 {
 			o.of[i] = -1
 			continue
@@ -97,7 +97,7 @@ func (s *strata) subset(p *path, group func(visit int32) int) *strata {
 		if len(st.until) > 0 {
 			before = st.seconds()
 		}
-		st.visits, st.until = append(st.visits, int32(i)), append(st.until, before+p.visits[i].Seconds()) //nolint:gosec // index of a visit
+		st.visits, st.until = append(st.visits, int32(i)), append(st.until, before+p.visits[i].Seconds())
 		o.of[i] = n
 	}
 	return o

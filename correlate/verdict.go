@@ -136,9 +136,16 @@ func ratioText(v float64) string {
 }
 
 // explainsMost says whether the cause accounts for most stalls: at least half
-// by the estimate and a third by its lower end (docs/adr/0004).
-func (j *judgement) explainsMost(prm Params) bool {
-	return j.AttributableShare != nil && *j.AttributableShare >= prm.MainShare && j.low >= prm.MainLow
+// by the estimate and a third by its lower end; by its lower end at least half
+// where another supported cause has a part of its own (docs/adr/0004).
+func (j *judgement) explainsMost(supported []*judgement, prm Params) bool {
+	low := prm.MainLow
+	for _, o := range supported {
+		if o != j && o.AttributableShare != nil && *o.AttributableShare > prm.RivalShare {
+			low = prm.MainShare
+		}
+	}
+	return j.AttributableShare != nil && *j.AttributableShare >= prm.MainShare && j.low >= low
 }
 
 // overall picks the cause that explains most of the stalls and beside which no
@@ -153,7 +160,7 @@ func overall(js []judgement, prm Params) (verdict string, mixed []string) {
 	}
 	var winner *judgement
 	for _, j := range supported {
-		if j.explainsMost(prm) && !spoiled(j, supported, prm) {
+		if j.explainsMost(supported, prm) && !spoiled(j, supported, prm) {
 			if winner != nil {
 				winner = nil
 				break

@@ -23,9 +23,9 @@ func (c DeviceClass) String() string {
 		return "storage"
 	case ClassKernel:
 		return "kernel"
-	default:
-		return "other"
+	case ClassOther:
 	}
+	return "other"
 }
 
 // InterruptLine is one line of /proc/interrupts.

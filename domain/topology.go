@@ -29,6 +29,8 @@ type Topology struct {
 	Ports []Port
 	// Interconnects are the interfaces that V$CLUSTER_INTERCONNECTS names.
 	Interconnects []string
+	// Affinity gives the CPUs that an IRQ really goes to (effective_affinity_list).
+	Affinity map[int][]int
 	// CoresInferred: cores were concluded from the order of CPU numbers, not read.
 	CoresInferred bool
 }

@@ -10,20 +10,20 @@ import "github.com/corewait/corewait/domain"
 // order of their source; sources may overlap. Pointers are valid during the
 // call only. An error means that reading must stop.
 type Sink interface {
-	Interrupts(*domain.InterruptSnapshot) error
-	Softirqs(*domain.SoftirqSnapshot) error
-	CPUTimes(*domain.CPUTimesSnapshot) error
-	Disks(*domain.DiskSnapshot) error
-	Topology(domain.Topology) error // a fragment, to be merged
+	Interrupts(s *domain.InterruptSnapshot) error
+	Softirqs(s *domain.SoftirqSnapshot) error
+	CPUTimes(s *domain.CPUTimesSnapshot) error
+	Disks(s *domain.DiskSnapshot) error
+	Topology(t domain.Topology) error // a fragment, to be merged
 
-	CPU(domain.CPUSample) error
-	System(domain.SystemSample) error
-	Disk(domain.DiskSample) error
-	Placement(domain.Placement) error
+	CPU(s domain.CPUSample) error
+	System(s domain.SystemSample) error
+	Disk(s domain.DiskSample) error
+	Placement(p domain.Placement) error
 
-	Wait(domain.Wait) error
-	Histogram(*domain.HistogramSnapshot) error
-	SystemEvent(domain.SystemEvent) error
-	Counter(domain.Counter) error
-	Instance(domain.Instance) error
+	Wait(w domain.Wait) error
+	Histogram(h *domain.HistogramSnapshot) error
+	SystemEvent(e domain.SystemEvent) error
+	Counter(c domain.Counter) error
+	Instance(i domain.Instance) error
 }

@@ -15,7 +15,7 @@ func Markdown(w io.Writer, d *Document) error {
 		fmt.Fprintf(b, "\n## %s\n\n", markdownText(s.Title))
 		for i, block := range s.Blocks {
 			if i > 0 {
-				b.WriteByte('\n') //nolint:errcheck // bufio keeps the error for Flush
+				fmt.Fprintln(b)
 			}
 			markdownBlock(b, block)
 		}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -51,8 +52,7 @@ type terminal struct {
 }
 
 func (t *terminal) line(s string) {
-	t.b.WriteString(strings.TrimRight(s, " ")) //nolint:errcheck // bufio keeps the error for Flush
-	t.b.WriteByte('\n')                        //nolint:errcheck // as above
+	fmt.Fprintln(t.b, strings.TrimRight(s, " ")) // bufio keeps an error for Flush
 }
 
 func (t *terminal) paint(style, s string) string {
@@ -130,9 +130,9 @@ func markStyle(m Mark) string {
 		return red
 	case Dim:
 		return dim
-	default:
-		return ""
+	case Plain:
 	}
+	return ""
 }
 
 // row writes one row; the last cell continues on lines of its own below its

@@ -114,7 +114,7 @@ func (o *output) writeMarkdown(res *analysis.Result) error {
 		if err != nil {
 			return fmt.Errorf("--markdown: %w", err)
 		}
-		defer f.Close() //nolint:errcheck // closed again below, with its error
+		defer f.Close() // closed again below, with its error
 		w = f
 	}
 	for _, f := range res.Findings {

@@ -58,7 +58,7 @@ func demoFolder(keep string) (dir string, remove func(), err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("make a temporary folder: %w", err)
 	}
-	return dir, func() { os.RemoveAll(dir) }, nil //nolint:errcheck // a temporary folder
+	return dir, func() { _ = os.RemoveAll(dir) }, nil // a temporary folder
 }
 
 func writeReference(dir string) error {

@@ -196,9 +196,10 @@ func (b *Builder) instIDs() []int {
 // Build gives the series of a choice. It may be called for several choices.
 func (b *Builder) Build(c Choice) *Series {
 	b.interrupts.flush()
+	topology := b.topology.build()
 	s := &Series{
 		Node: c.Node, Instance: c.Instance, InstID: c.InstID, Watch: b.watch,
-		Topology: b.topology.build(), Interrupts: b.interrupts.out, NetRX: b.netRX.out, Devices: b.interrupts.devices(),
+		Topology: topology, Interrupts: b.interrupts.out, NetRX: b.netRX.out, Devices: b.interrupts.devices(topology.Ports),
 		CPU: b.cpuTime.build(), Counters: map[string][]Rate{},
 	}
 	s.System = sortSystem(slices.Clone(b.system))
@@ -209,7 +210,7 @@ func (b *Builder) Build(c Choice) *Series {
 	b.buildHistograms(s)
 	b.buildCounters(s)
 	s.Window = b.extent(s)
-	s.Notes = append(b.interruptNotes(), b.notes...)
+	s.Notes = b.interruptNotes()
 	return s
 }
 
@@ -219,9 +220,31 @@ func (s *Series) takes(inst int) bool {
 	return s.InstID == AnyInstID || s.InstID >= 0 && (inst < 0 || inst == s.InstID)
 }
 
+// sortSystem orders points. Those of one instant (vmstat beside /proc/stat)
+// become one: each fills what the other does not know.
 func sortSystem(p []SystemPoint) []SystemPoint {
 	slices.SortStableFunc(p, func(a, b SystemPoint) int { return cmp.Compare(a.At, b.At) })
-	return slices.CompactFunc(p, func(a, b SystemPoint) bool { return a.At == b.At })
+	n := 0
+	for i := range p {
+		if n > 0 && p[n-1].At == p[i].At {
+			p[n-1].fill(&p[i])
+			continue
+		}
+		p[n] = p[i]
+		n++
+	}
+	return p[:n]
+}
+
+// fill takes from o what p does not know.
+func (p *SystemPoint) fill(o *SystemPoint) {
+	to := [...]*float64{&p.RunQueue, &p.Blocked, &p.SwapPerS, &p.ContextSwitchesPerS, &p.User, &p.System, &p.Steal, &p.Idle}
+	from := [...]float64{o.RunQueue, o.Blocked, o.SwapPerS, o.ContextSwitchesPerS, o.User, o.System, o.Steal, o.Idle}
+	for i := range to {
+		if math.IsNaN(*to[i]) {
+			*to[i] = from[i]
+		}
+	}
 }
 
 // online lists the CPUs seen online: columns of /proc/interrupts, which prints
@@ -288,53 +311,50 @@ func hasDoubles(at []Micros) bool {
 
 func (b *Builder) buildWaits(s *Series) {
 	for k, w := range b.waits {
-		c := compact(w)
-		if !s.takes(k.inst) {
-			if w.Event != b.watch.OwnWait {
-				s.Partner = append(s.Partner, c)
-			}
-			continue
+		own := w.Event == b.watch.OwnWait
+		switch {
+		case s.takes(k.inst) && own:
+			s.OwnWaits = append(s.OwnWaits, w)
+		case s.takes(k.inst):
+			s.Waits = append(s.Waits, w)
+		case !own:
+			s.Partner = append(s.Partner, w)
 		}
-		if w.Event == b.watch.OwnWait {
-			s.OwnWaits = append(s.OwnWaits, c)
-			continue
-		}
-		s.Waits = append(s.Waits, c)
 	}
-	for _, w := range b.others {
-		if s.takes(w.InstID) {
-			s.OtherWaits = append(s.OtherWaits, compact(w))
+	for k, w := range b.others {
+		if s.takes(k.inst) {
+			s.OtherWaits = append(s.OtherWaits, w)
 		}
 	}
 	sortWaits(s.Waits)
 	sortWaits(s.OwnWaits)
 	sortWaits(s.Partner)
 	sortWaits(s.OtherWaits)
-	for k, at := range b.ticks {
-		if s.takes(k.inst) {
-			s.Ticks = append(s.Ticks, Tick{k.id, at})
-		}
-	}
-	slices.SortFunc(s.Ticks, func(a, b Tick) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID)) })
-	s.Ticks = slices.CompactFunc(s.Ticks, func(a, b Tick) bool { return a.At == b.At })
-	shortest := Micros(math.MaxInt64)
+	b.buildTicks(s)
+	// A row that was not fixed up reads zero: no filter by length let it pass.
+	s.Filtered = len(s.Waits) > 0
 	for i := range s.Waits {
-		if s.Waits[i].TimeWaited > 0 {
-			shortest = min(shortest, s.Waits[i].TimeWaited)
-		}
+		s.Filtered = s.Filtered && s.Waits[i].TimeWaited >= longOther.Microseconds()
 		s.History = s.History || s.Waits[i].Period > 5*Second
 	}
-	s.Filtered = len(s.Waits) > 0 && shortest >= 50_000
 	if b.othersCut > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%d ASH rows of other events were left out beyond the %d kept", b.othersCut, keptOtherWaits))
 	}
 }
 
-func compact(w domain.Wait) Wait {
-	return Wait{
-		At: FromTime(w.At), SampleID: w.SampleID, TimeWaited: w.TimeWaited.Microseconds(), Period: w.Period.Microseconds(),
-		Event: w.Event, Background: w.Background, Session: w.SessionID, Who: cmp.Or(w.Service, w.Module, w.Machine, w.Program),
+func (b *Builder) buildTicks(s *Series) {
+	for k, at := range b.ticks {
+		if !s.takes(k.inst) {
+			continue
+		}
+		t := Tick{k.id, at}
+		if t.ID == at { // stands in for a SAMPLE_ID that the row lacks
+			t.ID = -1
+		}
+		s.Ticks = append(s.Ticks, t)
 	}
+	slices.SortFunc(s.Ticks, func(a, b Tick) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(b.ID, a.ID)) })
+	s.Ticks = slices.CompactFunc(s.Ticks, func(a, b Tick) bool { return a.At == b.At })
 }
 
 func (b *Builder) buildHistograms(s *Series) {
@@ -373,7 +393,7 @@ func histogramStep(was, now *domain.HistogramSnapshot) (HistogramStep, bool) {
 			return step, false
 		}
 		if k.Count > before {
-			g := BucketStep{Below: k.Below.Microseconds(), Gained: int64(min(k.Count-before, math.MaxInt64))} //nolint:gosec // bounded on the same line
+			g := BucketStep{Below: k.Below.Microseconds(), Gained: int64(min(k.Count-before, math.MaxInt64))}
 			if !k.LastUpdate.IsZero() {
 				g.LastUpdate = FromTime(k.LastUpdate)
 			}
@@ -449,7 +469,7 @@ func (b *Builder) interruptNotes() []string {
 			n = append(n, fmt.Sprintf(format, count))
 		}
 	}
-	add(r.untimed, "%d readings of /proc/interrupts carry no time: they show devices, not rates")
+	add(r.untimed, "%d readings of /proc/interrupts carry no time and give no rates")
 	add(r.overlapping, "%d readings of /proc/interrupts overlap earlier ones and were left out")
 	add(r.incomplete, "%d readings of /proc/interrupts lack lines that their neighbours have and were left out")
 	add(r.resets, "interrupt counters started anew %d times; those intervals are unknown")

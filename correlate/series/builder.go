@@ -2,7 +2,6 @@ package series
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -32,8 +31,8 @@ type Builder struct {
 
 	threads   map[threadKey]*Thread
 	threadSID map[threadKey]string
-	waits     map[waitKey]domain.Wait
-	others    []domain.Wait
+	waits     map[waitKey]Wait // of the watched events, and the watched process's own
+	others    map[waitKey]Wait
 	othersCut int64
 	ticks     map[instTick]Micros
 	names     map[string]string // interned strings
@@ -42,7 +41,6 @@ type Builder struct {
 	instances map[int]domain.Instance
 	hosts     map[int]map[string]bool // INST_ID to hosts that its background processes name
 
-	notes []string
 }
 
 type threadKey struct {
@@ -83,7 +81,8 @@ func NewBuilder(watch domain.Watch, window domain.Window) *Builder {
 		watch:     watch,
 		threads:   map[threadKey]*Thread{},
 		threadSID: map[threadKey]string{},
-		waits:     map[waitKey]domain.Wait{},
+		waits:     map[waitKey]Wait{},
+		others:    map[waitKey]Wait{},
 		ticks:     map[instTick]Micros{},
 		names:     map[string]string{},
 		hist:      map[histKey][]domain.HistogramSnapshot{},
@@ -188,7 +187,7 @@ func (b *Builder) Placement(p domain.Placement) error {
 	}
 	t.Uncertainty = max(t.Uncertainty, p.Uncertainty.Microseconds())
 	t.At = append(t.At, at)
-	t.CPU = append(t.CPU, int32(min(p.CPU, 1<<20))) //nolint:gosec // bounded on the same line
+	t.CPU = append(t.CPU, int32(min(p.CPU, 1<<20)))
 	t.CPUShare = append(t.CPUShare, float32(p.CPUShare))
 	t.WaitShare = append(t.WaitShare, float32(p.WaitShare))
 	t.State = append(t.State, p.State)
@@ -197,8 +196,7 @@ func (b *Builder) Placement(p domain.Placement) error {
 	return nil
 }
 
-// Wait takes one ASH row. A later row of the same wait and sample replaces an
-// earlier one when its TIME_WAITED is greater (the fix-up).
+// Wait takes one ASH row. Rows of the same wait and sample are one wait.
 func (b *Builder) Wait(w domain.Wait) error {
 	at := FromTime(w.At)
 	if w.At.IsZero() || b.outside(at) {
@@ -213,24 +211,45 @@ func (b *Builder) Wait(w domain.Wait) error {
 	if w.Event == "" || !w.Waiting {
 		return nil
 	}
-	w.Event, w.SQLID = b.intern(w.Event), ""
-	w.Program, w.Module, w.Machine, w.Service = b.intern(w.Program), b.intern(w.Module), b.intern(w.Machine), b.intern(w.Service)
+	k := waitKey{w.InstID, w.SessionID, w.Serial, id, b.intern(w.Event)}
 	if slices.Contains(b.watch.Events, w.Event) && !w.Background || w.Event == b.watch.OwnWait {
-		k := waitKey{w.InstID, w.SessionID, w.Serial, id, w.Event}
-		if old, ok := b.waits[k]; !ok || old.TimeWaited < w.TimeWaited {
-			b.waits[k] = w
-		}
+		keepWait(b.waits, k, b.compact(&w))
 		return nil
 	}
 	if !rivalEvent(w.Event) && w.TimeWaited < longOther {
 		return nil
 	}
-	if len(b.others) >= keptOtherWaits {
+	if _, known := b.others[k]; !known && len(b.others) >= keptOtherWaits {
 		b.othersCut++
 		return nil
 	}
-	b.others = append(b.others, w)
+	keepWait(b.others, k, b.compact(&w))
 	return nil
+}
+
+func (b *Builder) compact(w *domain.Wait) Wait {
+	return Wait{
+		At: FromTime(w.At), SampleID: w.SampleID, TimeWaited: w.TimeWaited.Microseconds(), Period: w.Period.Microseconds(),
+		Event: b.intern(w.Event), Background: w.Background, Session: w.SessionID,
+		Who: b.intern(cmp.Or(w.Service, w.Module, w.Machine, w.Program)),
+	}
+}
+
+// keepWait keeps, of two rows of the same wait, the one whose TIME_WAITED is
+// greater (the fix-up). A wait that V$ and DBA_HIST both show stands for the
+// shorter of their periods.
+func keepWait(waits map[waitKey]Wait, k waitKey, w Wait) {
+	if old, ok := waits[k]; ok {
+		period := min(old.Period, w.Period)
+		if period == 0 {
+			period = max(old.Period, w.Period)
+		}
+		if cmp.Or(cmp.Compare(old.TimeWaited, w.TimeWaited), cmp.Compare(old.Who, w.Who), cmp.Compare(old.At, w.At)) > 0 {
+			w = old
+		}
+		w.Period = period
+	}
+	waits[k] = w
 }
 
 // Histogram takes a reading of V$EVENT_HISTOGRAM[_MICRO].
@@ -300,10 +319,6 @@ func (b *Builder) noteHost(w domain.Wait) {
 	if len(b.hosts[w.InstID]) < 16 {
 		b.hosts[w.InstID][b.intern(host)] = true
 	}
-}
-
-func (b *Builder) note(format string, args ...any) {
-	b.notes = append(b.notes, fmt.Sprintf(format, args...))
 }
 
 // sortWaits orders waits by instant, then by sample and session, so that the

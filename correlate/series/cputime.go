@@ -191,8 +191,17 @@ func (c *cpuTimeRates) buildRow(t *CPUTime, span Span, ids []int, row map[int]cp
 		t.IRQAccounted = t.IRQAccounted || s.irq > 0
 		t.IRQSoftIRQ.V = append(t.IRQSoftIRQ.V, float32(s.irqSoft))
 		t.Steal.V = append(t.Steal.V, float32(s.steal))
-		t.Busy.V = append(t.Busy.V, float32(1-addKnown(s.idle, s.iowait)))
+		t.Busy.V = append(t.Busy.V, float32(busy(s)))
 	}
+}
+
+// busy is the share that the CPU neither idled nor waited for I/O; a column of
+// iowait that the tool did not print is left out.
+func busy(s cpuShares) float64 {
+	if math.IsNaN(s.idle) {
+		return nan
+	}
+	return 1 - addKnown(s.idle, s.iowait)
 }
 
 // usualStep gives the median distance between ascending instants, 0 where
@@ -239,6 +248,13 @@ func (r *counterRates) add(at Micros, cpus []int, counts []uint64) {
 	}
 	span := Span{r.at, at}
 	pair := newCPUPairs(r.cpus, cpus)
+	var f falls
+	for k, j := range pair.now {
+		f.note(r.counts[pair.before[k]], counts[j], span.Seconds())
+	}
+	if f.areReset() {
+		return
+	}
 	r.out.widen(cpus)
 	row := make([]float32, len(r.out.CPUs))
 	for i := range row {

@@ -28,11 +28,14 @@ func (b *Builder) Disk(d domain.DiskSample) error {
 // Disks takes a reading of /proc/diskstats; await of the interval since the
 // reading before is time spent over requests completed.
 func (b *Builder) Disks(s *domain.DiskSnapshot) error {
+	if s.At.IsZero() {
+		return nil
+	}
 	before := b.diskBefore
 	keep := *s
 	keep.Devices = slices.Clone(s.Devices)
 	b.diskBefore = &keep
-	if before == nil || s.At.IsZero() || !s.At.After(before.At) || b.outside(FromTime(s.At)) {
+	if before == nil || !s.At.After(before.At) || b.outside(FromTime(s.At)) {
 		return nil
 	}
 	sec := s.At.Sub(before.At).Seconds()

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/corewait/corewait/domain"
 )
@@ -13,44 +14,52 @@ import (
 // where its counter fell: a wrap of 32 bits lies below it, a reset above.
 const plausiblePerS = 2_000_000
 
-// resetShare: where at least this share of the lines that moved fell at once,
-// the counters were reset (reboot, driver reload) rather than wrapped.
+// resetShare: where at least this share of the counters that moved fell at
+// once, they were reset (reboot, driver reload) rather than wrapped.
 const resetShare = 0.5
+
+// severalFell: so many counters do not wrap in the same interval. It tells a
+// reset in a log whose readings lie so far apart that a wrap is plausible.
+const severalFell = 3
 
 // longGap splits the series where readings are missing for longer than this
 // many times their usual distance (and over two minutes).
 const longGap = 10
 
+// recentSpans is over how many distances between readings the usual one is
+// taken: a log that changes its pace is followed after half as many.
+const recentSpans = 9
+
 // interruptRates turns readings of /proc/interrupts into rates.
 type interruptRates struct {
 	window Span
 	out    Matrix
-	devs   map[string]*deviceSum
+	lines  map[lineKey]*lineSum
 	before *domain.InterruptSnapshot // the last reading taken
 	doubt  *domain.InterruptSnapshot // a reading that lacks lines its predecessor had
 
-	readings, untimed, overlapping, resets, wraps, incomplete int
-	firstDevice                                               map[string]domain.DeviceClass
-	usual                                                     Micros // usual distance between readings
-	gaps                                                      []Span
-	row                                                       []float32
-	index                                                     map[string]int
+	untimed, overlapping, resets, wraps, incomplete int
+
+	recent []Micros // the latest distances between readings
+	gaps   []Span
+	row    []float32
 }
 
-// deviceSum gathers one device's interrupts per CPU column over the window.
-type deviceSum struct {
+// lineKey is one line of /proc/interrupts: a number may go to another device in
+// mid-log.
+type lineKey struct{ id, device string }
+
+// lineSum gathers one line's interrupts per CPU id over the window.
+type lineSum struct {
 	class  domain.DeviceClass
-	irqs   map[int]bool
 	perCPU map[int]float64
 }
 
 // add takes the next reading. Readings that go back in time (an overlapping
 // log) are counted and left out.
 func (r *interruptRates) add(s *domain.InterruptSnapshot) {
-	r.readings++
 	if s.At.IsZero() {
 		r.untimed++
-		r.remember(s)
 		return
 	}
 	last := r.before
@@ -65,20 +74,23 @@ func (r *interruptRates) add(s *domain.InterruptSnapshot) {
 		r.before = s.Clone()
 		return
 	}
-	// A reading that lacks lines may be cut short. If the next one has them
-	// again the doubtful one is left out; if not, the lines are really gone.
-	if r.doubt == nil && lacksLines(r.before, s) {
-		r.doubt = s.Clone()
-		return
-	}
+	// A reading that lacks lines may be cut short. If the next one lacks the
+	// same, the lines are really gone; if not, the doubtful one is left out.
+	lacks := lacksLines(r.before, s)
 	if r.doubt != nil {
-		if lacksLines(r.before, s) {
+		confirmed := lacks && !lacksLines(r.doubt, s) && !lacksLines(s, r.doubt)
+		if confirmed {
 			r.step(r.doubt)
 			r.replace(r.doubt)
+			lacks = false
 		} else {
 			r.incomplete++
 		}
 		r.doubt = nil
+	}
+	if lacks {
+		r.doubt = s.Clone()
+		return
 	}
 	r.step(s)
 	r.replace(s)
@@ -90,17 +102,6 @@ func (r *interruptRates) flush() {
 	if r.doubt != nil {
 		r.incomplete++
 		r.doubt = nil
-	}
-}
-
-func (r *interruptRates) remember(s *domain.InterruptSnapshot) {
-	if r.firstDevice == nil {
-		r.firstDevice = map[string]domain.DeviceClass{}
-	}
-	for i := range s.Lines {
-		if l := &s.Lines[i]; l.Device != "" && l.Class != domain.ClassKernel {
-			r.firstDevice[l.Device] = l.Class
-		}
 	}
 }
 
@@ -148,12 +149,9 @@ func (r *interruptRates) step(s *domain.InterruptSnapshot) {
 	if r.window != (Span{}) && (span.From < r.window.From || span.To > r.window.To) {
 		return
 	}
-	if r.usual > 0 && span.To-span.From > longGap*r.usual && span.Seconds() > 120 {
+	if r.isGap(span) {
 		r.gaps = append(r.gaps, span)
 		return
-	}
-	if r.usual == 0 || span.To-span.From < r.usual {
-		r.usual = span.To - span.From
 	}
 	sec := span.Seconds()
 	pair := newCPUPairs(r.before.CPUs, s.CPUs)
@@ -162,7 +160,7 @@ func (r *interruptRates) step(s *domain.InterruptSnapshot) {
 		r.gaps = append(r.gaps, span)
 		return
 	}
-	r.widen(s.CPUs)
+	r.out.widen(s.CPUs)
 	r.row = resize(r.row, len(r.out.CPUs))
 	for i := range r.row {
 		r.row[i] = float32(nan)
@@ -179,18 +177,41 @@ func (r *interruptRates) step(s *domain.InterruptSnapshot) {
 	r.out.V = append(r.out.V, r.row...)
 }
 
+// isGap says whether readings are missing in the span. The usual distance is
+// the median of the latest: a reading taken by hand does not change it.
+func (r *interruptRates) isGap(span Span) bool {
+	distance := span.To - span.From
+	gap := false
+	if span.Seconds() > 120 && len(r.recent) > 0 {
+		sorted := slices.Sorted(slices.Values(r.recent))
+		gap = distance > longGap*sorted[len(sorted)/2]
+	}
+	if len(r.recent) == recentSpans {
+		copy(r.recent, r.recent[1:])
+		r.recent = r.recent[:recentSpans-1]
+	}
+	r.recent = append(r.recent, distance)
+	return gap
+}
+
 // addLine adds one line's gain to the row and to its device.
 func (r *interruptRates) addLine(s *domain.InterruptSnapshot, i int, pair cpuPairs, cols []int, sec float64) {
 	l := &s.Lines[i]
 	if l.Class == domain.ClassKernel || l.Counts == nil {
 		return
 	}
+	counts := l.Class != domain.ClassStorage
 	b := r.lineBefore(l, i)
 	if b == nil || b.Counts == nil {
+		// What a new line counted before it was first seen is not known.
+		for k, j := range pair.now {
+			if counts && l.Counts[j] > 0 {
+				r.row[cols[k]] = float32(nan)
+			}
+		}
 		return
 	}
-	dev := r.device(l)
-	counts := l.Class != domain.ClassStorage
+	dev := r.line(l)
 	for k, j := range pair.now {
 		now, was := l.Counts[j], b.Counts[pair.before[k]]
 		if now == was {
@@ -198,7 +219,9 @@ func (r *interruptRates) addLine(s *domain.InterruptSnapshot, i int, pair cpuPai
 		}
 		gain, ok := counterGain(was, now, sec)
 		if !ok {
-			r.row[cols[k]] = float32(nan)
+			if counts {
+				r.row[cols[k]] = float32(nan)
+			}
 			continue
 		}
 		if now < was {
@@ -225,21 +248,16 @@ func (r *interruptRates) lineBefore(l *domain.InterruptLine, i int) *domain.Inte
 	return nil
 }
 
-func (r *interruptRates) device(l *domain.InterruptLine) *deviceSum {
-	if r.devs == nil {
-		r.devs = map[string]*deviceSum{}
+// line gives the sum that a line's interrupts are added to.
+func (r *interruptRates) line(l *domain.InterruptLine) *lineSum {
+	if r.lines == nil {
+		r.lines = map[lineKey]*lineSum{}
 	}
-	name := l.Device
-	if name == "" {
-		name = "irq " + l.ID
-	}
-	d := r.devs[name]
+	k := lineKey{l.ID, l.Device}
+	d := r.lines[k]
 	if d == nil {
-		d = &deviceSum{class: l.Class, irqs: map[int]bool{}, perCPU: map[int]float64{}}
-		r.devs[name] = d
-	}
-	if n, err := strconv.Atoi(l.ID); err == nil {
-		d.irqs[n] = true
+		d = &lineSum{class: l.Class, perCPU: map[int]float64{}}
+		r.lines[lineKey{strings.Clone(l.ID), strings.Clone(l.Device)}] = d
 	}
 	return d
 }
@@ -259,10 +277,34 @@ func counterGain(was, now uint64, sec float64) (uint64, bool) {
 	return gain, float64(gain) <= plausiblePerS*max(sec, 1)
 }
 
-// wasReset says whether the counters started anew between the readings: many
-// of those that moved fell, by more than a wrap explains.
+// falls counts the counters that moved between two readings, and those that
+// fell.
+type falls struct{ moved, fell, implausible int }
+
+func (f *falls) note(was, now uint64, sec float64) {
+	if now == was {
+		return
+	}
+	f.moved++
+	if now > was {
+		return
+	}
+	f.fell++
+	if _, ok := counterGain(was, now, sec); !ok {
+		f.implausible++
+	}
+}
+
+// areReset says whether the counters started anew: many of those that moved
+// fell, by more than a wrap explains or too many at once for wraps.
+func (f *falls) areReset() bool {
+	many := resetShare * float64(f.moved)
+	return f.implausible > 0 && float64(f.implausible) >= many || f.fell >= severalFell && float64(f.fell) >= many
+}
+
+// wasReset says whether the counters started anew between the readings.
 func (r *interruptRates) wasReset(s *domain.InterruptSnapshot, pair cpuPairs) bool {
-	moved, fell := 0, 0
+	var f falls
 	sec := s.At.Sub(r.before.At).Seconds()
 	for i := range s.Lines {
 		l := &s.Lines[i]
@@ -271,21 +313,11 @@ func (r *interruptRates) wasReset(s *domain.InterruptSnapshot, pair cpuPairs) bo
 			continue
 		}
 		for k, j := range pair.now {
-			now, was := l.Counts[j], b.Counts[pair.before[k]]
-			if now == was {
-				continue
-			}
-			moved++
-			if _, ok := counterGain(was, now, sec); now < was && !ok {
-				fell++
-			}
+			f.note(b.Counts[pair.before[k]], l.Counts[j], sec)
 		}
 	}
-	return moved > 0 && float64(fell) >= resetShare*float64(moved)
+	return f.areReset()
 }
-
-// widen makes sure that the matrix has a column for each CPU of the reading.
-func (r *interruptRates) widen(cpus []int) { r.out.widen(cpus) }
 
 // widen adds columns for CPUs that the matrix does not have yet; what it holds
 // of earlier intervals is unknown for them.
@@ -334,26 +366,50 @@ func newCPUPairs(before, now []int) cpuPairs {
 	return p
 }
 
-// devices gives the devices by falling rate.
-func (r *interruptRates) devices() []Device {
+// devices gives the devices by falling rate. A port that lists an IRQ as its
+// own owns that line, whatever its name looks like.
+func (r *interruptRates) devices(ports []domain.Port) []Device {
+	owner := map[int]string{}
+	for _, p := range ports {
+		for _, irq := range p.IRQs {
+			owner[irq] = p.Name
+		}
+	}
 	sec := r.out.Seconds()
-	var out []Device
-	for name, d := range r.devs {
-		dev := Device{Name: name, Class: d.class, PerS: map[int]float64{}}
-		for irq := range d.irqs {
-			dev.IRQs = append(dev.IRQs, irq)
+	byName := map[string]*Device{}
+	for _, k := range slices.SortedFunc(maps.Keys(r.lines), compareLines) { // one order, one sum
+		sum := r.lines[k]
+		irq, err := strconv.Atoi(k.id)
+		name, class := cmp.Or(k.device, "irq "+k.id), sum.class
+		if port, ok := owner[irq]; ok && err == nil {
+			name, class = port, domain.ClassNetwork
 		}
-		slices.Sort(dev.IRQs)
-		for _, cpu := range slices.Sorted(maps.Keys(d.perCPU)) { // one order, one sum
-			dev.PerS[cpu] = d.perCPU[cpu] / sec
-			dev.Total += d.perCPU[cpu] / sec
+		d := byName[name]
+		if d == nil {
+			d = &Device{Name: name, Class: class, PerS: map[int]float64{}}
+			byName[name] = d
 		}
-		out = append(out, dev)
+		if err == nil {
+			d.IRQs = append(d.IRQs, irq)
+		}
+		for _, cpu := range slices.Sorted(maps.Keys(sum.perCPU)) {
+			d.PerS[cpu] += sum.perCPU[cpu] / sec
+			d.Total += sum.perCPU[cpu] / sec
+		}
+	}
+	out := make([]Device, 0, len(byName))
+	for _, d := range byName {
+		slices.Sort(d.IRQs)
+		out = append(out, *d)
 	}
 	slices.SortFunc(out, func(a, b Device) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
 	})
 	return out
+}
+
+func compareLines(a, b lineKey) int {
+	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.device, b.device))
 }
 
 func resize(s []float32, n int) []float32 {

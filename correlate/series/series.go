@@ -221,10 +221,3 @@ type Tick struct {
 }
 
 var nan = math.NaN()
-
-// within narrows ascending points to those in the span.
-func within[T any](s []T, at func(*T) Micros, w Span) []T {
-	i := sort.Search(len(s), func(i int) bool { return at(&s[i]) >= w.From })
-	j := sort.Search(len(s), func(i int) bool { return at(&s[i]) >= w.To })
-	return s[i:j]
-}

@@ -2,6 +2,7 @@ package series
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/corewait/corewait/domain"
@@ -13,6 +14,7 @@ type topologyParts struct {
 	bonds         map[string]domain.Bond
 	ports         map[string]domain.Port
 	interconnects []string
+	affinity      map[int][]int
 	inferred      bool // cores come from a fragment that inferred them only
 }
 
@@ -39,6 +41,10 @@ func (p *topologyParts) add(t domain.Topology) {
 	for _, o := range t.Ports {
 		p.ports[o.Name] = o
 	}
+	if p.affinity == nil && len(t.Affinity) > 0 {
+		p.affinity = map[int][]int{}
+	}
+	maps.Copy(p.affinity, t.Affinity)
 	for _, i := range t.Interconnects {
 		if !slices.Contains(p.interconnects, i) {
 			p.interconnects = append(p.interconnects, i)
@@ -97,5 +103,6 @@ func (p *topologyParts) build() domain.Topology {
 	slices.SortFunc(t.Ports, func(a, b domain.Port) int { return cmp.Compare(a.Name, b.Name) })
 	t.Interconnects = slices.Clone(p.interconnects)
 	t.CoresInferred = p.inferred
+	t.Affinity = maps.Clone(p.affinity)
 	return t
 }

@@ -10,6 +10,7 @@ const (
 	KindBonding        Kind = "bonding"         // /proc/net/bonding/*
 	KindLscpu          Kind = "lscpu"           // lscpu, plain, -p, -e or -J
 	KindNumactl        Kind = "numactl"         // numactl -H
+	KindSysfs          Kind = "sysfs"           // ports and IRQ affinity, as lines "path: value"
 	KindPidstat        Kind = "pidstat"         // pidstat, with and without -t and -h
 	KindMpstat         Kind = "mpstat"          // mpstat -P ALL
 	KindVmstat         Kind = "vmstat"          // vmstat -t

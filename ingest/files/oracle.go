@@ -81,7 +81,7 @@ func (f *oracleFile) openTable(line int, names []string) oracleTable {
 		return &timelessTable{in: f.in, line: line, kind: kind}
 	}
 	reading := snapshotColumns{file: f, at: at, utc: utc, inst: columns.first("INST_ID", "INSTANCE_NUMBER")}
-	switch kind { //nolint:exhaustive // kind is one of oracleKinds
+	switch kind {
 	case KindASH:
 		return newASHTable(f, columns)
 	case KindEventHistogram:

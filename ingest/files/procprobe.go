@@ -33,6 +33,7 @@ func procFormats() []format {
 	return append(formats,
 		format{kind: KindLscpu, clock: clockNone, probe: probeLscpu, read: readLscpu},
 		format{kind: KindNumactl, clock: clockNone, probe: probeNumactl, read: readNumactl},
+		format{kind: KindSysfs, clock: clockNone, probe: probeSysfs, read: readSysfs},
 	)
 }
 

@@ -110,7 +110,7 @@ func TestEveryKindHasAFormat(t *testing.T) {
 		formats[f.kind] = true
 	}
 	for _, k := range []Kind{
-		KindInterrupts, KindSoftirqs, KindStat, KindDiskstats, KindBonding, KindLscpu, KindNumactl, KindPidstat, KindMpstat, KindVmstat,
+		KindInterrupts, KindSoftirqs, KindStat, KindDiskstats, KindBonding, KindLscpu, KindNumactl, KindSysfs, KindPidstat, KindMpstat, KindVmstat,
 		KindIostat, KindPs, KindASH, KindEventHistogram, KindSystemEvent, KindSysstat, KindInstance, KindInterconnects,
 	} {
 		if !formats[k] {

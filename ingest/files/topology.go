@@ -59,6 +59,16 @@ func readNumactl(ctx context.Context, in *input, to ingest.Sink) error {
 	return readTopology(ctx, in, to, procfmt.ParseNumactl)
 }
 
+// probeSysfs recognises a listing of ports or of IRQ affinity by its first line.
+func probeSysfs(head []byte) (probed, bool) {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(head), []byte("\n"))
+	return probed{}, procfmt.IsSysfs(line)
+}
+
+func readSysfs(ctx context.Context, in *input, to ingest.Sink) error {
+	return readTopology(ctx, in, to, procfmt.ParseSysfs)
+}
+
 // readTopology reads a whole file of one fragment of topology.
 func readTopology(ctx context.Context, in *input, to ingest.Sink, parse func([]byte) (domain.Topology, error)) error {
 	var text []byte

@@ -96,15 +96,14 @@ func instant(flag, s string, local *time.Location) (time.Time, error) {
 		return t.UTC(), nil
 	}
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
-		t, err := time.ParseInLocation(layout, s, time.UTC)
-		if err != nil {
+		if _, err := time.Parse(layout, s); err != nil {
 			continue
 		}
 		if local == nil {
 			return time.Time{}, usage("%s %s carries no zone: write 2026-09-15T09:33:00+09:00, or name the zone with --timezone", flag, s)
 		}
-		t, _ = time.ParseInLocation(layout, s, local)
-		return t.UTC(), nil
+		t, err := time.ParseInLocation(layout, s, local)
+		return t.UTC(), err
 	}
 	return time.Time{}, usage("%s %q is no time: write 2026-09-15T09:33:00+09:00", flag, s)
 }

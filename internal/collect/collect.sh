@@ -81,18 +81,20 @@ pause() {
 	wait "$!"
 }
 
-# until_stopped makes a loop end between two readings, never within one.
-until_stopped() {
-	ended=
-	trap 'ended=1; kill "$!" 2>/dev/null' TERM
-}
+# until_stopped makes a signal cut a loop's pause short. It may come before the
+# loop is ready for it: what ends a loop is the file "stop", which it looks for
+# between two readings, so that none is cut.
+until_stopped() { trap 'kill "$!" 2>/dev/null' TERM; }
+
+# going says whether a loop is to go on.
+going() { [ ! -e "$parent/stop" ]; }
 
 # snapshots FILE SECONDS TARGET: a file of /proc again and again, the time before each.
 snapshots() {
 	until_stopped
-	while [ -z "$ended" ]; do
+	while going; do
 		{ stamp && cat "$1"; } >>"$3" 2>>"$work/errors.txt" </dev/null
-		[ -n "$ended" ] || pause "$2"
+		going && pause "$2"
 	done
 }
 
@@ -173,7 +175,7 @@ places() {
 	until_stopped
 	exec >>"$work/placement.txt" 2>>"$work/errors.txt" </dev/null
 	left=0
-	while [ -z "$ended" ]; do
+	while going; do
 		if [ "$left" -eq 0 ]; then
 			left=$looks
 			find_threads
@@ -193,16 +195,16 @@ places() {
 			[ "$hundredths" -gt 9 ] || hundredths=0$hundredths
 			printf '%s.%s\nPID TID PSR S CLS COMMAND\n%s' "$((at / 100))" "$hundredths" "$rows"
 		fi
-		[ -n "$ended" ] || pause 0.2
+		going && pause 0.2
 	done
 }
 
 # places_by_ps does the same once a second where the shell cannot.
 places_by_ps() {
 	until_stopped
-	while [ -z "$ended" ]; do
+	while going; do
 		{ stamp && ps -L -o pid,tid,psr,stat,cls,comm -p "$pids"; } >>"$work/placement.txt" 2>>"$work/errors.txt" </dev/null
-		[ -n "$ended" ] || pause 1
+		going && pause 1
 	done
 }
 
@@ -338,30 +340,33 @@ keep_on() {
 	kill "$!" 2>/dev/null
 }
 
-# press makes the tools end that have not.
+# press makes the tools end that have not, once patience is over. A file tells
+# it that they have: a signal could come before it is ready for one.
 press() {
-	until_stopped
-	pause "$patience"
+	while [ "$patience" -gt 0 ] && [ ! -e "$parent/ended" ]; do
+		patience=$((patience - 1))
+		sleep 1
+	done
 	# shellcheck disable=SC2086 # a list of numbers
-	[ -n "$ended" ] || kill -INT $tools 2>/dev/null
-	[ -n "$ended" ] || pause 1
+	[ -e "$parent/ended" ] || kill -INT $tools 2>/dev/null
+	[ -e "$parent/ended" ] || sleep 1
 	# shellcheck disable=SC2086
-	[ -n "$ended" ] || kill -TERM $tools 2>/dev/null
+	[ -e "$parent/ended" ] || kill -TERM $tools 2>/dev/null
 }
 
 # finish stops what is running. Tools hold output back until they end: they
 # get time to, then are asked, then told.
 finish() {
+	: >"$parent/stop"
 	# shellcheck disable=SC2086 # a list of numbers
 	[ -n "$loops" ] && kill -TERM $loops 2>/dev/null
 	if [ -n "$tools" ]; then
 		patience=$((interval + 2))
 		[ -n "$stopped" ] && patience=0
 		press &
-		killer=$!
 		# shellcheck disable=SC2086
 		wait $tools 2>/dev/null
-		kill -TERM "$killer" 2>/dev/null
+		: >"$parent/ended"
 	fi
 	wait
 }

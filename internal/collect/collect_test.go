@@ -314,6 +314,7 @@ func TestAnInterruptedScriptPacksWhatItHas(t *testing.T) {
 	defer cancel()
 	c := exec.CommandContext(ctx, "sh", writeScript(t), "-d", "600", "-i", "1", "-o", outdir, "-p", "ora_lgwr_STOP")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	messages, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,13 @@ import (
 )
 
 func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "sim:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
 	n := flag.Int("n", 760, "scenarios")
 	seed := flag.Uint64("seed", 1, "seed")
 	verbose := flag.Bool("wrong", false, "list the scenarios whose verdict is wrong")
@@ -36,10 +43,10 @@ func main() {
 		}
 	})
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "sim:", err)
-		os.Exit(1)
+		return err
 	}
 	fmt.Print(t.Markdown())
+	return nil
 }
 
 func describe(o *sim.Outcome) string {
