@@ -17,7 +17,9 @@ build: ## build bin/corewait
 
 .PHONY: demo
 demo: build ## make the reference case's files and analyse them
-	bin/corewait demo
+	@mkdir -p out
+	bin/corewait demo --html out/demo.html
+	@echo "the same as a page with pictures: out/demo.html"
 
 .PHONY: test
 test: ## run all tests

@@ -1,7 +1,9 @@
 package correlate
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -349,5 +351,32 @@ func TestTheMaximumIsUnknownWithoutPlacedStalls(t *testing.T) {
 	c := testOf(s, stallsAt(250, 260), quickParams())
 	if d := c.describe(quickParams()); d.PValue != nil || d.StallsExposed+d.StallsUnexposed != 0 {
 		t.Errorf("p = %v of %d stalls", d.PValue, c.a+c.b)
+	}
+}
+
+// By hand: with 8 in the numerator and 2 in the denominator of every block any
+// draw of blocks has the ratio 4; five blocks are too few to draw from.
+func TestTheBootstrapDrawsWholeBlocks(t *testing.T) {
+	t.Parallel()
+	blocks := slices.Repeat([]blockSum{{num: 8, den: 2}}, 6)
+	low, high := bootstrapRatio(blocks, unseeded(1), 50)
+	near(t, "low", low, 4, 0)
+	near(t, "high", high, 4, 0)
+	low, high = bootstrapRatio(blocks[:5], unseeded(1), 50)
+	if !math.IsNaN(low) || !math.IsNaN(high) {
+		t.Errorf("interval of five blocks = %v to %v", low, high)
+	}
+	low, high = bootstrapRatio(blocks, unseeded(1), 0)
+	if !math.IsNaN(low) || !math.IsNaN(high) {
+		t.Errorf("interval of no rounds = %v to %v", low, high)
+	}
+}
+
+func TestTheWiderEndIsTaken(t *testing.T) {
+	t.Parallel()
+	nan := math.NaN()
+	for _, tt := range []struct{ a, b, lesser, greater float64 }{{1, 2, 1, 2}, {2, 1, 1, 2}, {1, nan, 1, 1}, {1, math.Inf(1), 1, math.Inf(1)}} {
+		near(t, "lesser", lesser(tt.a, tt.b), tt.lesser, 0)
+		near(t, "greater", greater(tt.a, tt.b), tt.greater, 0)
 	}
 }

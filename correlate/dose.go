@@ -115,18 +115,19 @@ func (c *coincidence) family(sets [][]bool, prm Params, stream uint64) (stalls [
 		weight[i]++
 	}
 	rng := newRand(prm.Seed, stream)
-	place := make([]int32, len(once))
+	onPlace := make([]int, len(c.p.places)) // stalls by place, of one draw
 	atLeast := make([]int, n)
 	for range prm.Permutations {
+		clear(onPlace)
 		for i, v := range once {
-			place[i] = c.p.visits[c.st.list[c.st.of[v]].draw(rng)].place
+			onPlace[c.p.visits[c.st.list[c.st.of[v]].draw(rng)].place] += weight[i]
 		}
 		top := math.Inf(-1)
 		for k, set := range sets {
 			count := 0
-			for i, pl := range place {
-				if set[pl] {
-					count += weight[i]
+			for place, stalls := range onPlace {
+				if set[place] {
+					count += stalls
 				}
 			}
 			top = max(top, excess(k, count))

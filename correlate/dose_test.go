@@ -291,3 +291,11 @@ func TestAPlaceboOfSimilarSizeIsSeen(t *testing.T) {
 		t.Errorf("%d stalls that are exposed when shifted as well have no placebo (p = %v)", len(around), c.placeboP)
 	}
 }
+
+func TestAtMostTwentyCPUsAreListed(t *testing.T) {
+	t.Parallel()
+	c := &coincidence{byCPU: make([]domain.CPUExcess, 30)}
+	if d := c.describe(quickParams()); len(d.ByCPU) != 20 || d.DoseResponse == nil {
+		t.Errorf("%d CPUs are listed, dose response %v", len(d.ByCPU), d.DoseResponse)
+	}
+}

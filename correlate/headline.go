@@ -50,11 +50,19 @@ func headline(f *domain.Finding, missing string) string {
 	}
 	for _, c := range f.Causes {
 		if c.Cause == f.Verdict {
-			return fmt.Sprintf("%d commit stalls over %.0f ms: the cause that the data supports is %s: %s.",
-				f.Waits.Stalls, f.Waits.ThresholdMS, f.Verdict, strings.Join(c.Evidence[:1], ""))
+			return fmt.Sprintf("%d %s over %.0f ms: the cause that the data supports is %s: %s.",
+				f.Waits.Stalls, stallsOf(f), f.Waits.ThresholdMS, f.Verdict, strings.Join(c.Evidence[:1], ""))
 		}
 	}
 	return f.Verdict
+}
+
+// stallsOf names the stalls of the watched waits.
+func stallsOf(f *domain.Finding) string {
+	if f.Waits.Event == domain.EventLogFileSync {
+		return "commit stalls"
+	}
+	return "stalls"
 }
 
 func interruptHeadline(f *domain.Finding) string {
@@ -63,8 +71,8 @@ func interruptHeadline(f *domain.Finding) string {
 	if c.ExpectedExposed != nil {
 		expected = fmt.Sprintf("; %.0f expected at that load", *c.ExpectedExposed)
 	}
-	return fmt.Sprintf("%d of %d commit stalls over %.0f ms happened while LGWR ran on CPUs %s, which serve %s%s.",
-		c.StallsExposed, c.StallsExposed+c.StallsUnexposed, f.Waits.ThresholdMS, CPUList(f.Interrupts.HeavyCPUs), servedDevices(f), expected)
+	return fmt.Sprintf("%d of %d %s over %.0f ms happened while %s ran on CPUs %s, which serve %s%s.",
+		c.StallsExposed, c.StallsExposed+c.StallsUnexposed, stallsOf(f), f.Waits.ThresholdMS, strings.ToUpper(f.Watch), CPUList(f.Interrupts.HeavyCPUs), servedDevices(f), expected)
 }
 
 // servedDevices names the devices that make the heavy CPUs heavy: those that
@@ -103,9 +111,9 @@ func servedDevices(f *domain.Finding) string {
 
 func undeterminedHeadline(f *domain.Finding) string {
 	if len(f.Mixed) > 0 {
-		return fmt.Sprintf("%d commit stalls over %.0f ms have no single cause; the data supports %s, each for a part.", f.Waits.Stalls, f.Waits.ThresholdMS, joinAnd(f.Mixed))
+		return fmt.Sprintf("%d %s over %.0f ms have no single cause; the data supports %s, each for a part.", f.Waits.Stalls, stallsOf(f), f.Waits.ThresholdMS, joinAnd(f.Mixed))
 	}
-	text := fmt.Sprintf("The data supports no cause for the %d commit stalls over %.0f ms", f.Waits.Stalls, f.Waits.ThresholdMS)
+	text := fmt.Sprintf("The data supports no cause for the %d %s over %.0f ms", f.Waits.Stalls, stallsOf(f), f.Waits.ThresholdMS)
 	if c := f.Coincidence; c != nil && c.ExpectedExposed != nil {
 		text += fmt.Sprintf(": %d of %d fell on heavy CPUs, %.0f expected at that load", c.StallsExposed, c.StallsExposed+c.StallsUnexposed, *c.ExpectedExposed)
 	}

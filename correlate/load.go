@@ -16,6 +16,7 @@ type load struct {
 	from  series.Micros // the window before an instant: [t-from, t-to)
 	to    series.Micros
 	cuts  []float64 // bounds between strata, ascending
+	short *load     // demand just before, from context switches each second; nil where there are none
 }
 
 // newLoad takes the first of commits/s, user calls/s, redo/s that covers half
@@ -39,13 +40,31 @@ func newLoad(s *series.Series, prm Params) *load {
 	if l.name == "" {
 		l.fromSystem(s)
 	}
+	l.integrate()
+	l.setCuts(s.Window, prm.LoadStrata)
+	l.short = newShortLoad(s, prm)
+	return l
+}
+
+// newShortLoad takes context switches just before an instant, where they come
+// every second or two: bursts of seconds are averaged out of the longer window.
+func newShortLoad(s *series.Series, prm Params) *load {
+	l := &load{from: micros(prm.BurstFrom), to: micros(prm.BurstTo)}
+	l.fromSystem(s)
+	if len(l.spans) < 60 || usualStep(s.System, func(p *series.SystemPoint) series.Micros { return p.At }) > 2*series.Second {
+		return nil
+	}
+	l.integrate()
+	l.setCuts(s.Window, prm.BurstStrata)
+	return l
+}
+
+func (l *load) integrate() {
 	var total float64
 	for i, sp := range l.spans {
 		total += l.rate[i] * sp.Seconds()
 		l.sum = append(l.sum, total)
 	}
-	l.setCuts(s.Window, prm.LoadStrata)
-	return l
 }
 
 func (l *load) fromSystem(s *series.Series) {
@@ -125,4 +144,22 @@ func (l *load) stratum(t series.Micros) int {
 		return len(l.cuts) + 1
 	}
 	return sort.SearchFloat64s(l.cuts, x)
+}
+
+// key gives the stratum of an instant over both loads.
+func (l *load) key(t series.Micros) [2]int {
+	k := [2]int{l.stratum(t), 0}
+	if l.short != nil {
+		k[1] = l.short.stratum(t)
+	}
+	return k
+}
+
+// levels gives the number of strata.
+func (l *load) levels() int {
+	n := len(l.cuts) + 1
+	if l.short != nil {
+		n *= len(l.short.cuts) + 1
+	}
+	return n
 }

@@ -165,7 +165,7 @@ func TestBlocksHoldSomethingToExchange(t *testing.T) {
 	stays := func(seconds int) *path {
 		var cpus []int32
 		for k := range 4000 {
-			cpus = append(cpus, int32(k/seconds%2)) //nolint:gosec // 0 or 1
+			cpus = append(cpus, int32(k/seconds%2))
 		}
 		return newPath([]series.Thread{lgwr(cpus...)}, span(0, 4000))
 	}

@@ -13,10 +13,13 @@ type Params struct {
 	HeavyTimeShare float64       `json:"heavy_time_share"` // irq+softirq share of a heavy CPU
 	HeavyWindow    time.Duration `json:"heavy_window_ns"`  // longest stretch over which a heavy set is fixed
 
-	LoadFrom   time.Duration `json:"load_from_ns"` // load of an instant is the mean over [t-LoadFrom, t-LoadTo)
-	LoadTo     time.Duration `json:"load_to_ns"`
-	LoadStrata int           `json:"load_strata"`
-	Block      time.Duration `json:"block_ns"` // shortest time block within which labels are exchanged
+	LoadFrom    time.Duration `json:"load_from_ns"` // load of an instant is the mean over [t-LoadFrom, t-LoadTo)
+	LoadTo      time.Duration `json:"load_to_ns"`
+	LoadStrata  int           `json:"load_strata"`
+	BurstFrom   time.Duration `json:"burst_from_ns"` // as LoadFrom and LoadTo, for bursts of seconds
+	BurstTo     time.Duration `json:"burst_to_ns"`
+	BurstStrata int           `json:"burst_strata"`
+	Block       time.Duration `json:"block_ns"` // shortest time block within which labels are exchanged
 
 	Permutations int    `json:"permutations"`
 	Bootstraps   int    `json:"bootstraps"`
@@ -43,7 +46,7 @@ type Params struct {
 func DefaultParams() Params {
 	return Params{
 		Threshold: 100 * time.Millisecond, HeavyPerSecond: 1000, HeavyTimeShare: 0.10, HeavyWindow: time.Hour,
-		LoadFrom: 30 * time.Second, LoadTo: 2 * time.Second, LoadStrata: 3, Block: 5 * time.Minute,
+		LoadFrom: 30 * time.Second, LoadTo: 2 * time.Second, LoadStrata: 3, BurstFrom: 4 * time.Second, BurstTo: 0, BurstStrata: 3, Block: 5 * time.Minute,
 		Permutations: 2000, Bootstraps: 1000, Seed: 1,
 		SupportedP: 0.005, SupportedRatio: 2, SupportedStalls: 8, SupportedVisits: 5,
 		RejectedRatio: 1.5, CoarseKappa: 0.5, RejectedKappa: 0.7, ExposedLow: 0.02, ExposedHigh: 0.90,

@@ -56,7 +56,7 @@ func newPath(threads []series.Thread, window series.Span) *path {
 		ids = ids[:0]
 		for k, w := range workers {
 			cursor[k] = nearest(w.At, at, cursor[k])
-			if j := cursor[k]; j < len(w.At) && abs(w.At[j]-at) <= p.period/2 && ran(w, j) {
+			if j := cursor[k]; j < len(w.At) && abs(w.At[j]-at) <= p.period/2 && surelyRan(w, j) {
 				ids = append(ids, w.CPU[j])
 			}
 		}
@@ -111,6 +111,16 @@ func ran(t *series.Thread, i int) bool {
 	return math.IsNaN(s) || s > 0
 }
 
+// surelyRan says whether there is a sign that a worker ran since its sample
+// before: an idle worker keeps the CPU where it last ran, and must not speak
+// for where the job is done.
+func surelyRan(t *series.Thread, i int) bool {
+	if t.Exec[i] >= 0 || !math.IsNaN(float64(t.CPUShare[i])) {
+		return ran(t, i)
+	}
+	return t.State[i] == 'R' || t.State[i] == 'D' || i > 0 && t.CPU[i] != t.CPU[i-1]
+}
+
 // nearest gives the index of the sample nearest to t; from is a hint that must
 // not be past it.
 func nearest(at []series.Micros, t series.Micros, from int) int {
@@ -132,6 +142,10 @@ func abs(x int64) int64 {
 func (p *path) reach() series.Micros { return p.period + p.period/2 }
 
 func (p *path) findVisits() {
+	if p.period == 0 { // a single reading tells of no stay
+		p.at, p.place = nil, nil
+		return
+	}
 	p.visitOf = make([]int32, len(p.at))
 	for i := range p.at {
 		end := p.at[i] + p.period

@@ -80,6 +80,7 @@ func TestWorkersCountOnlyWhereTheyRan(t *testing.T) {
 		name                   string
 		mainExec, workerExec   int64
 		mainShare, workerShare float32
+		workerState            byte
 		want                   []int32
 	}{
 		{name: "an idle worker does not count", mainExec: 500, workerExec: 0, want: []int32{1}},
@@ -91,7 +92,20 @@ func TestWorkersCountOnlyWhereTheyRan(t *testing.T) {
 			mainShare: 0.02, workerShare: 0, want: []int32{1},
 		},
 		{
-			name: "who may have run counts", mainExec: unknown, workerExec: unknown, mainShare: nan, workerShare: nan, want: []int32{1, 6},
+			name: "the process may have run, a worker needs a sign that it did", mainExec: unknown, workerExec: unknown,
+			mainShare: nan, workerShare: nan, want: []int32{1},
+		},
+		{
+			name: "being runnable is one", mainExec: unknown, workerExec: unknown,
+			mainShare: nan, workerShare: nan, workerState: 'R', want: []int32{1, 6},
+		},
+		{
+			name: "waiting for a disk is one", mainExec: unknown, workerExec: unknown,
+			mainShare: nan, workerShare: nan, workerState: 'D', want: []int32{1, 6},
+		},
+		{
+			name: "sleeping is none", mainExec: unknown, workerExec: unknown,
+			mainShare: nan, workerShare: nan, workerState: 'S', want: []int32{1},
 		},
 	}
 	for _, tt := range tests {
@@ -102,7 +116,7 @@ func TestWorkersCountOnlyWhereTheyRan(t *testing.T) {
 				sample(&process, float64(i), 1)
 				sample(&worker, float64(i), 6)
 				process.Exec[i], process.CPUShare[i] = tt.mainExec, tt.mainShare
-				worker.Exec[i], worker.CPUShare[i] = tt.workerExec, tt.workerShare
+				worker.Exec[i], worker.CPUShare[i], worker.State[i] = tt.workerExec, tt.workerShare, tt.workerState
 			}
 			p := newPath([]series.Thread{worker, process}, span(0, 4))
 			if d := cmp.Diff([][]int32{tt.want}, p.places); d != "" {
@@ -120,9 +134,22 @@ func TestAWorkerCountsForSamplesWithinHalfAPeriodOfItsOwn(t *testing.T) {
 	worker := series.Thread{TID: 101, Command: "ora_lg00_ORDP1", Worker: true}
 	sample(&worker, 1.4, 6)
 	sample(&worker, 3.6, 6)
+	worker.State = []byte("RR")
 	p := newPath([]series.Thread{lgwr(1, 1, 1, 1, 1, 1), worker}, span(0, 6))
 	want := []stay{{0, 1, []int32{1}}, {1, 2, []int32{1, 6}}, {2, 4, []int32{1}}, {4, 5, []int32{1, 6}}, {5, 6, []int32{1}}}
 	if d := cmp.Diff(want, staysOf(p)); d != "" {
+		t.Errorf("visits differ (-want +got):\n%s", d)
+	}
+}
+
+func TestAWorkerThatMovedHasRun(t *testing.T) {
+	t.Parallel()
+	worker := series.Thread{TID: 101, Command: "ora_lg00_ORDP1", Worker: true}
+	for i, cpu := range []int32{6, 6, 7, 7} {
+		sample(&worker, float64(i), cpu)
+	}
+	p := newPath([]series.Thread{lgwr(1, 1, 1, 1), worker}, span(0, 4))
+	if d := cmp.Diff([]stay{{0, 2, []int32{1}}, {2, 3, []int32{1, 7}}, {3, 4, []int32{1}}}, staysOf(p)); d != "" {
 		t.Errorf("visits differ (-want +got):\n%s", d)
 	}
 }
@@ -136,6 +163,25 @@ func TestTheProcessIsTheThreadWithMostSamplesWhereItWasRestarted(t *testing.T) {
 	p := newPath([]series.Thread{before, after}, span(0, 100))
 	if d := cmp.Diff([]stay{{10, 15, []int32{2}}}, staysOf(p)); d != "" {
 		t.Errorf("visits differ (-want +got):\n%s", d)
+	}
+}
+
+func TestAWorkerStandsInForAProcessThatWasNotSeen(t *testing.T) {
+	t.Parallel()
+	one, two := lgwr(6, 6, 6), lgwr(7, 7, 7)
+	one.Command, one.Worker, two.Command, two.Worker = "ora_lg00_ORDP1", true, "ora_lg01_ORDP1", true
+	two.State = []byte("SRS")
+	p := newPath([]series.Thread{one, two}, span(0, 3))
+	if d := cmp.Diff([]stay{{0, 1, []int32{6}}, {1, 2, []int32{6, 7}}, {2, 3, []int32{6}}}, staysOf(p)); d != "" {
+		t.Errorf("visits differ (-want +got):\n%s", d)
+	}
+}
+
+func TestASingleReadingTellsOfNoStay(t *testing.T) {
+	t.Parallel()
+	p := newPath([]series.Thread{lgwr(5)}, span(0, 100))
+	if len(p.visits) != 0 || p.sampleAt(at(0), 0) != -1 {
+		t.Errorf("visits = %v", p.visits)
 	}
 }
 

@@ -259,6 +259,7 @@ func TestExposureHasThreeLevelsAndTheGreaterOfSeveralCPUs(t *testing.T) {
 	// The process on 5, 1, 2; in the last second a worker on 5 beside it on 2.
 	worker := series.Thread{TID: 101, Command: "ora_lg00_ORDP1", Worker: true}
 	sample(&worker, 3, 5)
+	worker.State[0] = 'R'
 	s.Threads = []series.Thread{lgwr(5, 1, 2, 2), worker}
 	p := newPath(s.Threads, s.Window)
 	pic := newPicture(s, p, DefaultParams())

@@ -42,16 +42,16 @@ func newStrata(p *path, l *load, w series.Span, prm Params) *strata {
 	s := &strata{of: make([]int32, len(p.visits)), block: micros(prm.Block)}
 	if n := len(p.visits); n > 0 {
 		mean := series.Micros(p.seconds() / float64(n) * float64(series.Second))
-		s.block = max(s.block, mean*visitsPerStratum*series.Micros(len(l.cuts)+1))
+		s.block = max(s.block, mean*visitsPerStratum*series.Micros(l.levels()))
 	}
 	s.block = min(s.block, max(1, (w.To-w.From)/2))
 	type key struct {
 		block series.Micros
-		load  int
+		load  [2]int
 	}
 	index := map[key]int32{}
 	for i, v := range p.visits {
-		k := key{(v.From - w.From) / s.block, l.stratum(v.From)}
+		k := key{(v.From - w.From) / s.block, l.key(v.From)}
 		n, ok := index[k]
 		if !ok {
 			n = int32(len(s.list)) //nolint:gosec // bounded by the number of visits

@@ -137,11 +137,13 @@ func ratioText(v float64) string {
 
 // explainsMost says whether the cause accounts for most stalls: at least half
 // by the estimate and a third by its lower end; by its lower end at least half
-// where another supported cause has a part of its own (docs/adr/0004).
-func (j *judgement) explainsMost(supported []*judgement, prm Params) bool {
+// where another cause that is not rejected may have a part of its own
+// (docs/adr/0004).
+func (j *judgement) explainsMost(all []judgement, prm Params) bool {
 	low := prm.MainLow
-	for _, o := range supported {
-		if o != j && o.AttributableShare != nil && *o.AttributableShare > prm.RivalShare {
+	for i := range all {
+		o := &all[i]
+		if o.Cause.Cause != j.Cause.Cause && o.Verdict != domain.Rejected && o.AttributableShare != nil && *o.AttributableShare > prm.RivalShare {
 			low = prm.MainShare
 		}
 	}
@@ -160,7 +162,7 @@ func overall(js []judgement, prm Params) (verdict string, mixed []string) {
 	}
 	var winner *judgement
 	for _, j := range supported {
-		if j.explainsMost(supported, prm) && !spoiled(j, supported, prm) {
+		if j.explainsMost(js, prm) && !spoiled(j, supported, prm) {
 			if winner != nil {
 				winner = nil
 				break

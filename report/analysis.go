@@ -56,19 +56,11 @@ func title(f *domain.Finding) string {
 
 // clock writes an instant in the host's zone where it is known, else in UTC.
 func clock(f *domain.Finding, t time.Time) string {
-	const layout = "2006-01-02 15:04:05 -07:00"
-	for _, z := range []*string{f.Timezone.Host, f.Timezone.DB} {
-		if z == nil {
-			continue
-		}
-		if loc, err := time.LoadLocation(*z); err == nil {
-			return t.In(loc).Format(layout)
-		}
-		if p, err := time.Parse("-07:00", *z); err == nil {
-			return t.In(p.Location()).Format(layout)
-		}
+	zone, _ := zoneOf(f)
+	if zone == time.UTC {
+		return t.UTC().Format("2006-01-02 15:04:05 UTC")
 	}
-	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+	return t.In(zone).Format("2006-01-02 15:04:05 -07:00")
 }
 
 func coincidence(f *domain.Finding) []Block {

@@ -83,20 +83,23 @@ func (s scale) ticks() []float64 {
 		return append(out, s.top)
 	}
 	for v := 1.0; v < s.top && len(out) < 12; v *= 10 {
-		if p := s.at(v); p > 0.06 && p < 0.9 {
+		if p := s.at(v); p > 0.1 && p < 0.9 {
 			out = append(out, v)
 		}
 	}
 	return append(out, s.top)
 }
 
-// name writes a value of the scale.
+// name writes a value of the scale, whole numbers without decimals.
 func (s scale) name(v float64) string {
+	unit := ""
 	if s.share {
-		v *= 100
-		return significant(&v) + " %"
+		v, unit = math.Round(v*1e6)/1e4, " %"
 	}
-	return significant(&v)
+	if v == math.Trunc(v) {
+		return number(&v, 0) + unit
+	}
+	return significant(&v) + unit
 }
 
 // kind says which scale it is.

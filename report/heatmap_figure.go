@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -71,11 +72,14 @@ func shortSpan(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'g', 2, 64) + " s"
 }
 
+// labelHeight is the least distance between the labels of two rows.
+const labelHeight = 13
+
 // drawRows writes the names of groups and CPUs, sets groups apart and marks
 // heavy CPUs at the right.
 func (h *heatmap) drawRows(g *svg, f *domain.Finding) {
 	height := float64(h.rowHeight)
-	every := max(1, int(12/height+0.999))
+	every := max(1, int(math.Ceil(labelHeight/height)))
 	for i, group := range h.groups {
 		first, next := h.groupRow[i], len(h.rows)
 		if i+1 < len(h.groupRow) {
@@ -89,7 +93,7 @@ func (h *heatmap) drawRows(g *svg, f *domain.Finding) {
 			g.text(4, y+12, "strong", group.name)
 		}
 		for r := first; r < next; r += every {
-			if float64(next-r)*height >= 8 {
+			if r == first || next-r >= every { // else it meets the next group's first
 				g.text(heatLeft-7, heatTop+(float64(r)+0.5)*height+4, "small end", strconv.Itoa(h.rows[r].cpus[0]))
 			}
 		}
@@ -113,7 +117,7 @@ func (h *heatmap) drawTrace(g *svg, s *series.Series) {
 	t := newTrace(h, s)
 	paths := t.paths(h, s.Window, heatLeft, heatTop)
 	if all := strings.Join(paths, ""); all != "" && len(all) < densePath {
-		g.leaf("path", "d", all, "class", "trace-edge", "stroke-width", px(h.stroke()+1.6))
+		g.leaf("path", "d", all, "class", "trace-edge", "stroke-width", px(h.stroke()+2))
 	}
 	for i, d := range paths {
 		if d != "" {
@@ -123,7 +127,7 @@ func (h *heatmap) drawTrace(g *svg, s *series.Series) {
 }
 
 // stroke is the width of LGWR's path.
-func (h *heatmap) stroke() float64 { return min(2.6, max(1.2, float64(h.rowHeight)*0.3)) }
+func (h *heatmap) stroke() float64 { return min(3.4, max(1.4, float64(h.rowHeight)*0.38)) }
 
 // stallKind is one way in which stalls are marked: by shape, and by colour too.
 type stallKind struct {
@@ -202,19 +206,22 @@ func (h *heatmap) legend(g *svg, id string, y float64, stalls []int) {
 	g.rect(x+130, y+14, 6, 12, "heavy")
 	g.text(x+142, y+24, "small", "heavy CPU (right edge)")
 	g.rect(x+300, y+14, 34, 12, "trace-ground")
-	g.leaf("path", "d", "M"+px(x+304)+" "+px(y+20)+"h26", "class", "trace", "stroke-width", "2.4")
+	g.leaf("path", "d", "M"+px(x+304)+" "+px(y+20)+"h26", "class", "trace", "stroke-width", "3")
 	g.text(x+340, y+24, "small", "LGWR was here")
 	x = heatLeft
 	y += 66
 	g.text(x, y+4, "small", "stall while LGWR was:")
-	x += 140
+	x += 146
 	for k := len(stallKinds) - 1; k >= 0; k-- {
 		if stalls[k] == 0 && k != 1 && k != 3 {
 			continue
 		}
+		if k > 0 {
+			g.rect(x-9, y-9, 18, 18, "trace-ground")
+		}
 		g.leaf("path", "d", stallKinds[k].shape(x, y), "class", "stall "+stallKinds[k].class)
 		label := stallKinds[k].text + " (" + count(stalls[k]) + ")"
-		g.text(x+11, y+4, "small", label)
-		x += 36 + 6.2*float64(len(label))
+		g.text(x+14, y+4, "small", label)
+		x += 42 + 6.2*float64(len(label))
 	}
 }

@@ -103,7 +103,7 @@ func (t *trace) paths(h *heatmap, w series.Span, x0, y0 float64) []string {
 // traceLevel gives the level of a part of a column's time, -1 for none.
 func traceLevel(part float64) int {
 	for i, least := range traceLevels {
-		if part > least || part == least && part > 0 {
+		if part > 0 && part >= least {
 			return i
 		}
 	}

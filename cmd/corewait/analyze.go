@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,13 +21,17 @@ import (
 type output struct {
 	json     bool
 	markdown string
-	stdout   io.Writer
-	stderr   io.Writer
+	html     string
+	// both shows the terminal's report beside the one that a file gets.
+	both   bool
+	stdout io.Writer
+	stderr io.Writer
 }
 
 func (o *output) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document on stdout and nothing else")
 	c.Flags().StringVar(&o.markdown, "markdown", "", "write the report as Markdown to `FILE` (- for stdout)")
+	c.Flags().StringVar(&o.html, "html", "", "write the report as one self-contained page to `FILE` (- for stdout)")
 }
 
 func analyzeCommand(stdout, stderr io.Writer) *cobra.Command {
@@ -67,6 +72,9 @@ how strong the evidence is, and which other explanations it beats.`,
 }
 
 func analyze(c *cobra.Command, o analysis.Options, out *output) error {
+	if err := out.validate(); err != nil {
+		return err
+	}
 	bar := newProgress(out.stderr)
 	o.Progress = bar.update
 	res, err := analysis.Run(c.Context(), o)
@@ -85,15 +93,21 @@ func (o *output) write(res *analysis.Result) error {
 	for _, p := range res.Problems {
 		fmt.Fprintf(o.stderr, "corewait: %s\n", report.Clean(p))
 	}
-	if o.markdown != "" {
-		if err := o.writeMarkdown(res); err != nil {
-			return err
+	for _, file := range []struct {
+		flag, name string
+		write      func(io.Writer, *analysis.Result) error
+	}{{"--markdown", o.markdown, writeMarkdown}, {"--html", o.html, writeHTML}} {
+		if file.name == "" {
+			continue
+		}
+		if err := o.writeFile(file.name, res, file.write); err != nil {
+			return fmt.Errorf("%s: %w", file.flag, err)
 		}
 	}
 	switch {
 	case o.json:
 		return report.JSON(o.stdout, res.Findings)
-	case o.markdown != "":
+	case o.toStdout() || (o.markdown != "" || o.html != "") && !o.both:
 		return nil
 	}
 	for i, f := range res.Findings {
@@ -107,27 +121,44 @@ func (o *output) write(res *analysis.Result) error {
 	return nil
 }
 
-func (o *output) writeMarkdown(res *analysis.Result) error {
-	w := o.stdout
-	if o.markdown != "-" {
-		f, err := os.Create(filepath.Clean(o.markdown))
-		if err != nil {
-			return fmt.Errorf("--markdown: %w", err)
-		}
-		defer f.Close() // closed again below, with its error
-		w = f
+// toStdout says whether a report other than the terminal's goes to stdout.
+func (o *output) toStdout() bool { return o.markdown == "-" || o.html == "-" }
+
+// validate refuses two documents on one stdout.
+func (o *output) validate() error {
+	if o.toStdout() && (o.json || o.markdown == o.html) {
+		return fmt.Errorf("%w: --json, --markdown - and --html - all write to stdout: choose one", errFlags)
 	}
+	return nil
+}
+
+// writeFile writes a report to a file, or to stdout where the name is "-".
+func (o *output) writeFile(name string, res *analysis.Result, write func(io.Writer, *analysis.Result) error) error {
+	if name == "-" {
+		return write(o.stdout, res)
+	}
+	f, err := os.Create(filepath.Clean(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f, res), f.Close())
+}
+
+func writeMarkdown(w io.Writer, res *analysis.Result) error {
 	for _, f := range res.Findings {
 		if err := report.Markdown(w, report.Analysis(f)); err != nil {
-			return fmt.Errorf("--markdown: %w", err)
-		}
-	}
-	if f, ok := w.(*os.File); ok && o.markdown != "-" {
-		if err := f.Close(); err != nil {
-			return fmt.Errorf("--markdown: %w", err)
+			return err
 		}
 	}
 	return nil
+}
+
+func writeHTML(w io.Writer, res *analysis.Result) error {
+	findings := make([]report.Illustrated, len(res.Findings))
+	for i, f := range res.Findings {
+		findings[i] = report.Illustrated{Finding: f, Series: res.Series[i]}
+	}
+	return report.HTML(w, findings)
 }
 
 // terminalOptions: colour on a terminal only, and never against NO_COLOR.

@@ -15,7 +15,7 @@ import (
 )
 
 func demoCommand(stdout, stderr io.Writer) *cobra.Command {
-	out := &output{stdout: stdout, stderr: stderr}
+	out := &output{stdout: stdout, stderr: stderr, both: true}
 	keep := ""
 	c := &cobra.Command{
 		Use:   "demo",

@@ -3,12 +3,11 @@ package series
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
 	"strings"
-
-	"github.com/corewait/corewait/domain"
 )
 
 // Values of Choice.InstID beside those of Oracle.
@@ -33,7 +32,8 @@ func (e *AmbiguousError) Error() string { return e.What + ": choose with " + e.F
 
 // Instances gives the choices that the records hold: one per instance whose
 // process was seen, each with the INST_ID of its waits (negative where it has
-// none). Where no process was seen there is one choice per INST_ID.
+// none). Where no process was seen there is one choice, of the only INST_ID or
+// of the one that runs on the node.
 func (b *Builder) Instances(want Choice) ([]Choice, []string, error) {
 	sids := b.sids()
 	ids := b.instIDs()
@@ -60,6 +60,11 @@ func (b *Builder) Instances(want Choice) ([]Choice, []string, error) {
 		}
 		if sid == "" {
 			sid = b.instances[id].Name
+		}
+		if want.InstID < 0 && b.isElsewhere(id, sid, want.Node) {
+			i := b.instances[id]
+			return []Choice{{want.Node, sid, NoInstID}}, []string{fmt.Sprintf(
+				"the waits are of INST_ID %d, which is %s on %s, and not of %s on this node", id, i.Name, ShortHost(i.Host), sid)}, nil
 		}
 		return []Choice{{want.Node, sid, id}}, nil, nil
 	default:
@@ -112,6 +117,13 @@ func (b *Builder) runsOn(id int, node string) bool {
 		return ShortHost(i.Host) == ShortHost(node)
 	}
 	return len(b.hosts[id]) == 1 && b.hosts[id][ShortHost(node)]
+}
+
+// isElsewhere says whether V$INSTANCE gives an INST_ID to another instance on
+// another host. The name alone does not tell: it may differ from the SID.
+func (b *Builder) isElsewhere(id int, sid, node string) bool {
+	i, ok := b.instances[id]
+	return ok && !strings.EqualFold(i.Name, sid) && i.Host != "" && node != "" && ShortHost(i.Host) != ShortHost(node)
 }
 
 // pair matches several instances of one node with INST_IDs: by V$INSTANCE, else
@@ -210,7 +222,7 @@ func (b *Builder) Build(c Choice) *Series {
 	b.buildHistograms(s)
 	b.buildCounters(s)
 	s.Window = b.extent(s)
-	s.Notes = b.interruptNotes()
+	s.Notes = append(b.interruptNotes(), s.Notes...)
 	return s
 }
 
@@ -218,6 +230,15 @@ func (b *Builder) Build(c Choice) *Series {
 // is unknown and taken, unless none belong.
 func (s *Series) takes(inst int) bool {
 	return s.InstID == AnyInstID || s.InstID >= 0 && (inst < 0 || inst == s.InstID)
+}
+
+// owner gives the INST_ID that records taken are joined under: those of an
+// unknown one are the instance's own.
+func (s *Series) owner(inst int) int {
+	if s.InstID >= 0 {
+		return s.InstID
+	}
+	return inst
 }
 
 // sortSystem orders points. Those of one instant (vmstat beside /proc/stat)
@@ -357,58 +378,17 @@ func (b *Builder) buildTicks(s *Series) {
 	s.Ticks = slices.CompactFunc(s.Ticks, func(a, b Tick) bool { return a.At == b.At })
 }
 
-func (b *Builder) buildHistograms(s *Series) {
-	for k, snaps := range b.hist {
-		if !s.takes(k.inst) {
-			continue
-		}
-		slices.SortStableFunc(snaps, func(a, b domain.HistogramSnapshot) int { return a.At.Compare(b.At) })
-		for i := 1; i < len(snaps); i++ {
-			if step, ok := histogramStep(&snaps[i-1], &snaps[i]); ok {
-				s.Histograms = append(s.Histograms, step)
-			}
-		}
-	}
-	slices.SortStableFunc(s.Histograms, func(a, b HistogramStep) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Event, b.Event))
-	})
-}
-
-// histogramStep gives what the buckets gained between two readings. A bucket
-// that the earlier reading lacks had no waits: the view prints a bucket from
-// its first wait on. ok is false where a bucket fell (the instance restarted)
-// or the readings have the same time.
-func histogramStep(was, now *domain.HistogramSnapshot) (HistogramStep, bool) {
-	step := HistogramStep{Span: Span{FromTime(was.At), FromTime(now.At)}, Event: now.Event}
-	if step.From >= step.To {
-		return step, false
-	}
-	old := make(map[int64]uint64, len(was.Buckets))
-	for _, k := range was.Buckets {
-		old[int64(k.Below)] = k.Count
-	}
-	for _, k := range now.Buckets {
-		before := old[int64(k.Below)]
-		if k.Count < before {
-			return step, false
-		}
-		if k.Count > before {
-			g := BucketStep{Below: k.Below.Microseconds(), Gained: int64(min(k.Count-before, math.MaxInt64))}
-			if !k.LastUpdate.IsZero() {
-				g.LastUpdate = FromTime(k.LastUpdate)
-			}
-			step.Steps = append(step.Steps, g)
-		}
-	}
-	return step, true
-}
-
 func (b *Builder) buildCounters(s *Series) {
+	of := map[counterKey][]counterPoint{}
 	for k, points := range b.counters {
-		if !s.takes(k.inst) {
-			continue
+		if s.takes(k.inst) {
+			k.inst = s.owner(k.inst)
+			of[k] = append(of[k], points...)
 		}
-		points = slices.Clone(points)
+	}
+	// Where all instances belong to the series, the first one's counters count.
+	for _, k := range slices.SortedFunc(maps.Keys(of), func(a, b counterKey) int { return cmp.Compare(b.inst, a.inst) }) {
+		points := of[k]
 		slices.SortStableFunc(points, func(a, b counterPoint) int { return cmp.Compare(a.at, b.at) })
 		var rates []Rate
 		for i := 1; i < len(points); i++ {
@@ -446,17 +426,22 @@ func (b *Builder) extent(s *Series) Span {
 	if host.From > host.To && len(s.Histograms) > 0 {
 		grow(s.Histograms[0].From, s.Histograms[len(s.Histograms)-1].To)
 	}
-	if host.From > host.To {
-		host = Span{}
+	empty := host.From > host.To
+	if b.window == (Span{}) {
+		if empty {
+			return Span{}
+		}
+		return host
 	}
-	if b.window != (Span{}) {
-		host.From = max(b.window.From, min(host.From, b.window.To))
-		if b.window.From > -1<<62 {
-			host.From = b.window.From
-		}
-		if b.window.To < 1<<62 {
-			host.To = b.window.To
-		}
+	if b.window.From > noFrom {
+		host.From = b.window.From
+	} else if empty {
+		host.From = b.window.To
+	}
+	if b.window.To < noTo {
+		host.To = b.window.To
+	} else if empty {
+		host.To = b.window.From
 	}
 	return host
 }

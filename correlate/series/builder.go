@@ -15,6 +15,12 @@ const keptOtherWaits = 2_000_000
 // are kept: they serve as a placebo.
 const longOther = 50 * time.Millisecond
 
+// Ends of a window that is open on one side.
+const (
+	noFrom Micros = -1 << 62
+	noTo   Micros = 1 << 62
+)
+
 // Builder gathers the records of one node; it implements ingest.Sink. The zero
 // value is not usable: call NewBuilder.
 type Builder struct {
@@ -59,11 +65,6 @@ type instTick struct {
 	id   int64
 }
 
-type histKey struct {
-	inst  int
-	event string
-}
-
 type counterKey struct {
 	inst int
 	name string
@@ -93,10 +94,10 @@ func NewBuilder(watch domain.Watch, window domain.Window) *Builder {
 	if !window.From.IsZero() || !window.To.IsZero() {
 		b.window = Span{FromTime(window.From), FromTime(window.To)}
 		if window.To.IsZero() {
-			b.window.To = 1 << 62
+			b.window.To = noTo
 		}
 		if window.From.IsZero() {
-			b.window.From = -1 << 62
+			b.window.From = noFrom
 		}
 	}
 	b.interrupts.window, b.netRX.window, b.cpuTime.window = b.window, b.window, b.window
@@ -105,6 +106,14 @@ func NewBuilder(watch domain.Watch, window domain.Window) *Builder {
 
 func (b *Builder) outside(at Micros) bool {
 	return b.window != (Span{}) && !b.window.Contains(at)
+}
+
+// endsOutside says whether an interval that ends at that instant is not the
+// window's.
+func (b *Builder) endsOutside(at Micros) bool { return b.window.endsOutside(at) }
+
+func (s Span) endsOutside(at Micros) bool {
+	return s != (Span{}) && (at <= s.From || at > s.To)
 }
 
 func (b *Builder) intern(s string) string {
@@ -136,7 +145,7 @@ func (b *Builder) CPUTimes(s *domain.CPUTimesSnapshot) error {
 		return nil
 	}
 	p, ok := b.cpuTime.addCounters(s)
-	if ok && !b.outside(p.At) {
+	if ok && !b.endsOutside(p.At) {
 		b.system = append(b.system, p)
 	}
 	return nil
@@ -160,7 +169,7 @@ func (b *Builder) Topology(t domain.Topology) error {
 // System takes one row of vmstat.
 func (b *Builder) System(s domain.SystemSample) error {
 	at := FromTime(s.At)
-	if s.At.IsZero() || s.SinceBoot || b.outside(at) {
+	if s.At.IsZero() || s.SinceBoot || b.endsOutside(at) {
 		return nil
 	}
 	b.system = append(b.system, SystemPoint{
@@ -260,7 +269,7 @@ func (b *Builder) Histogram(s *domain.HistogramSnapshot) error {
 	c := *s
 	c.Event = b.intern(s.Event)
 	c.Buckets = slices.Clone(s.Buckets)
-	k := histKey{s.InstID, c.Event}
+	k := histKey{s.InstID, c.Event, s.Milli}
 	b.hist[k] = append(b.hist[k], c)
 	return nil
 }

@@ -20,7 +20,7 @@ type cpuTimeRates struct {
 type cpuShares struct{ user, system, irq, irqSoft, steal, idle, iowait float64 }
 
 func (c *cpuTimeRates) put(from, to Micros, cpu int, s cpuShares) {
-	if c.window != (Span{}) && !c.window.Contains(to) {
+	if c.window.endsOutside(to) {
 		return
 	}
 	if c.rows == nil {

@@ -12,7 +12,7 @@ import (
 // the device wrote nothing, that of reads tells of the device at least.
 func (b *Builder) Disk(d domain.DiskSample) error {
 	at := FromTime(d.At)
-	if d.At.IsZero() || b.outside(at) {
+	if d.At.IsZero() || b.endsOutside(at) {
 		return nil
 	}
 	p := DiskPoint{At: at, Device: b.intern(d.Device), AwaitMS: d.WriteAwaitMS, PerS: d.WritesPerS}
@@ -35,7 +35,7 @@ func (b *Builder) Disks(s *domain.DiskSnapshot) error {
 	keep := *s
 	keep.Devices = slices.Clone(s.Devices)
 	b.diskBefore = &keep
-	if before == nil || !s.At.After(before.At) || b.outside(FromTime(s.At)) {
+	if before == nil || !s.At.After(before.At) || b.endsOutside(FromTime(s.At)) {
 		return nil
 	}
 	sec := s.At.Sub(before.At).Seconds()

@@ -55,6 +55,13 @@ func TestDiskCountersBecomeAwait(t *testing.T) {
 			want: []DiskPoint{{At: instant(2), Device: "sda", AwaitMS: 5, PerS: 10}},
 		},
 		{
+			name: "one counter that fell is enough to give no value",
+			readings: []*domain.DiskSnapshot{
+				diskReading(0, domain.DiskCounters{Device: "sda", Writes: 100, WriteMS: 4294967290}, domain.DiskCounters{Device: "sdb", Writes: 100}, domain.DiskCounters{Device: "sdc", Reads: 9, ReadMS: 9}),
+				diskReading(1, domain.DiskCounters{Device: "sda", Writes: 110, WriteMS: 30}, domain.DiskCounters{Device: "sdb", Writes: 10, WriteMS: 9}, domain.DiskCounters{Device: "sdc", Reads: 8, ReadMS: 10, Writes: 1}),
+			},
+		},
+		{
 			name: "a device that appears has a value from its second reading on",
 			readings: []*domain.DiskSnapshot{
 				diskReading(0),

@@ -11,12 +11,20 @@ func (b *Builder) Extents() (host, oracle Span) {
 			host.grow(at)
 		}
 	}
-	for _, sp := range b.interrupts.out.Spans {
-		host.grow(sp.From)
-		host.grow(sp.To)
+	for _, spans := range [][]Span{b.interrupts.out.Spans, b.netRX.out.Spans} {
+		for _, sp := range spans {
+			host.grow(sp.From)
+			host.grow(sp.To)
+		}
+	}
+	for at := range b.cpuTime.rows {
+		host.grow(at)
 	}
 	for i := range b.system {
 		host.grow(b.system[i].At)
+	}
+	for i := range b.disks {
+		host.grow(b.disks[i].At)
 	}
 	for _, at := range b.ticks {
 		oracle.grow(at)
@@ -24,6 +32,11 @@ func (b *Builder) Extents() (host, oracle Span) {
 	for _, snaps := range b.hist {
 		for i := range snaps {
 			oracle.grow(FromTime(snaps[i].At))
+		}
+	}
+	for _, points := range b.counters {
+		for _, p := range points {
+			oracle.grow(p.at)
 		}
 	}
 	return host.orZero(), oracle.orZero()

@@ -353,7 +353,7 @@ func (m *Matrix) widen(cpus []int) {
 type cpuPairs struct{ before, now []int }
 
 func newCPUPairs(before, now []int) cpuPairs {
-	var p cpuPairs
+	p := cpuPairs{make([]int, 0, len(now)), make([]int, 0, len(now))}
 	for j, id := range now {
 		if j < len(before) && before[j] == id {
 			p.before, p.now = append(p.before, j), append(p.now, j)

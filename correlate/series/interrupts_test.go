@@ -144,8 +144,8 @@ func TestInterruptCountersBecomeRates(t *testing.T) {
 		{
 			name: "lines of the kernel and of storage stay out",
 			readings: []*domain.InterruptSnapshot{
-				reading(0, four[:2], network("40", "eth0", 0, 0), storage("50", "nvme0", 0, 0), kernel("LOC", 0, 0), domain.InterruptLine{ID: "ERR", Class: domain.ClassKernel, Single: 1}),
-				reading(1, four[:2], network("40", "eth0", 3, 4), storage("50", "nvme0", 1000, 0), kernel("LOC", 250, 1000), domain.InterruptLine{ID: "ERR", Class: domain.ClassKernel, Single: 9}),
+				reading(0, four[:2], network("40", "eth0", 0, 0), storage("50", "nvme0", 0, 0), kernel("LOC", 0, 0), kernel("RES", 0, 0), domain.InterruptLine{ID: "ERR", Class: domain.ClassKernel, Single: 1}),
+				reading(1, four[:2], network("40", "eth0", 3, 4), storage("50", "nvme0", 1000, 0), kernel("LOC", 250, 1000), kernel("RES", 5000, 1000), domain.InterruptLine{ID: "ERR", Class: domain.ClassKernel, Single: 9}),
 			},
 			cpus: four[:2], spans: []Span{span(0, 1)},
 			rows: [][]float64{{3, 4}},
@@ -153,8 +153,8 @@ func TestInterruptCountersBecomeRates(t *testing.T) {
 		{
 			name: "a storage counter that jumps does not make its CPU unknown",
 			readings: []*domain.InterruptSnapshot{
-				reading(0, four[:2], network("40", "eth0", 0, 0), storage("50", "nvme0", 9000, 0)),
-				reading(1, four[:2], network("40", "eth0", 3, 4), storage("50", "nvme0", 2, 0)),
+				reading(0, four[:2], network("40", "eth0", 0, 0), storage("51", "nvme1", 9000, 0)),
+				reading(1, four[:2], network("40", "eth0", 3, 4), storage("51", "nvme1", 2, 0)),
 			},
 			cpus: four[:2], spans: []Span{span(0, 1)},
 			rows: [][]float64{{3, 4}},

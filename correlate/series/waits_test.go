@@ -231,6 +231,8 @@ func TestFilteredAndHistory(t *testing.T) {
 		{"unknown period: not history", []domain.Wait{unknown}, true, false},
 		{"a wait in V$ and in history stands for one second", []domain.Wait{history(sync(1, 10, 5)), sync(1, 10, 5)}, false, false},
 		{"a wait in V$ and in history, the other way round", []domain.Wait{sync(1, 10, 5), history(sync(1, 10, 5))}, false, false},
+		{"a row that prints no period does not hide that of the other file", []domain.Wait{history(unknown), unknown}, true, true},
+		{"nor the other way round", []domain.Wait{unknown, history(unknown)}, true, true},
 		{"fixed up in history only", []domain.Wait{sync(1, 10, 0), history(sync(1, 10, 5))}, false, false},
 	}
 	for _, tt := range tests {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,16 +20,20 @@ func readPs(ctx context.Context, in *input, to ingest.Sink) error {
 }
 
 func openPs(in *input, to ingest.Sink) toolReader {
-	return &psReader{toolFile: newToolFile(in, to), commands: commandNames{}}
+	return &psReader{toolFile: newToolFile(in, to), commands: commandNames{}, threads: psThreads{}}
 }
 
 // psReader reads a loop that prints the time and then, with the column PSR, ps:
 // such as `ps -eLo pid,tid,psr,stat,cls,rtprio,comm`. Every row yields a
-// placement: which processes matter is not for a reader to say.
+// placement: which processes matter is not for a reader to say. A script that
+// prints rows like those of ps may add what ps cannot tell, the first two
+// numbers of /proc/PID/task/TID/schedstat, as columns EXEC_NS and WAIT_NS.
 type psReader struct {
 	toolFile
 	columns  psColumns
 	commands commandNames
+	threads  psThreads
+	full     bool // that threads are too many was told
 
 	time   timeLine
 	at     time.Time // instant of it
@@ -52,6 +58,8 @@ const (
 	psCPU
 	psState
 	psPolicy
+	psExec  // EXEC_NS: ns on a CPU since the thread began
+	psDelay // WAIT_NS: ns queued for a CPU since the thread began
 	psCommand
 	psStarted // several words
 )
@@ -68,6 +76,10 @@ func psRoleOf(column string) psRole {
 		return psState
 	case "CLS", "POL":
 		return psPolicy
+	case "EXEC_NS":
+		return psExec
+	case "WAIT_NS":
+		return psDelay
 	case "COMMAND", "CMD", "ARGS", "COMM", "UCMD":
 		return psCommand
 	case "STARTED":
@@ -179,6 +191,7 @@ func (r *psReader) heading(text []byte) bool {
 type psRow struct {
 	pid, thread, cpu, policy int
 	state                    byte
+	exec, delay              psCumulative
 }
 
 func (r *psReader) row(text []byte) error {
@@ -238,6 +251,10 @@ func (r *psReader) value(v *psRow, role psRole, column string, field []byte) boo
 		v.state, ok = taskState(field)
 	case psPolicy:
 		v.policy = policyClass(field)
+	case psExec:
+		ok = v.exec.set(field)
+	case psDelay:
+		ok = v.delay.set(field)
 	case psOther, psCommand, psStarted:
 	}
 	if !ok {
@@ -296,11 +313,109 @@ func (r *psReader) place(v *psRow, command []byte) error {
 		uncertainty = 0
 	}
 	r.in.count++
+	d := r.deltas(psThreadID{v.pid, tid}, v)
 	return r.to.Placement(domain.Placement{
-		At: r.at, Uncertainty: uncertainty,
+		At: r.at, Uncertainty: uncertainty, Interval: d.interval,
 		PID: v.pid, TID: tid, Command: r.commands.name(command),
 		CPU: v.cpu, State: v.state, Policy: v.policy,
 		CPUShare: unknown(), WaitShare: unknown(),
-		Exec: -1, RunDelay: -1, Voluntary: -1, Involuntary: -1,
+		Exec: d.exec, RunDelay: d.delay, Voluntary: -1, Involuntary: -1,
 	})
+}
+
+// Bounds of what is remembered of threads to tell what they did since their
+// previous row.
+const (
+	maxPsThreads = 1 << 16          // threads remembered; pid_max is 32,768 unless raised
+	maxPsGap     = 10 * time.Second // distance of a previous row that still counts
+)
+
+// psThreads is the latest row of each thread that carried times.
+type psThreads map[psThreadID]psTimes
+
+type psThreadID struct{ pid, tid int }
+
+type psTimes struct {
+	at          time.Time
+	exec, delay psCumulative
+}
+
+// psCumulative is a time in nanoseconds that only grows while a thread lives.
+type psCumulative struct {
+	ns    uint64
+	known bool
+}
+
+// set takes over a cumulative time; "-" is unknown. False where it cannot be read.
+func (c *psCumulative) set(field []byte) bool {
+	if len(field) == 1 && field[0] == '-' {
+		return true
+	}
+	ns, err := strconv.ParseUint(string(field), 10, 64)
+	*c = psCumulative{ns: ns, known: err == nil}
+	return c.known
+}
+
+// fell says that a time is less than it was: it is another thread's.
+func (c psCumulative) fell(before psCumulative) bool {
+	return c.known && before.known && c.ns < before.ns
+}
+
+// since gives what was added; negative unknown.
+func (c psCumulative) since(before psCumulative) time.Duration {
+	if !c.known || !before.known || c.ns-before.ns > math.MaxInt64 {
+		return -1
+	}
+	return time.Duration(c.ns - before.ns)
+}
+
+// psDeltas is what a thread did since its previous row. Negative times and an
+// interval of 0 are unknown.
+type psDeltas struct {
+	interval, exec, delay time.Duration
+}
+
+// deltas gives what the thread did since its previous row, and remembers this one.
+func (r *psReader) deltas(id psThreadID, v *psRow) psDeltas {
+	none := psDeltas{exec: -1, delay: -1}
+	// A kernel built without these counts prints zeros. A thread that can be
+	// seen on a CPU has run.
+	if v.exec.ns == 0 && v.delay.ns == 0 {
+		delete(r.threads, id)
+		return none
+	}
+	before, met := r.threads[id]
+	if !met && len(r.threads) >= maxPsThreads {
+		if !r.full {
+			r.problem(fmt.Sprintf("more than %d threads: what the others ran and queued is unknown", maxPsThreads))
+		}
+		r.full = true
+		return none
+	}
+	now := psTimes{at: r.at, exec: v.exec, delay: v.delay}
+	r.threads[id] = now
+	if !met {
+		return none
+	}
+	return now.since(before)
+}
+
+// since gives what was added to a thread's times. Nothing is known where the
+// previous row is too far away, or where a time shows that the number has gone
+// to another thread. The run delay, unlike the time on a CPU, may be longer
+// than the interval: the kernel adds a wait as a whole when it ends
+// (kernel/sched/stats.h, sched_info_arrive).
+func (t psTimes) since(before psTimes) psDeltas {
+	d := psDeltas{interval: t.at.Sub(before.at), exec: -1, delay: -1}
+	if d.interval <= 0 || d.interval > maxPsGap || t.exec.fell(before.exec) || t.delay.fell(before.delay) {
+		return psDeltas{exec: -1, delay: -1}
+	}
+	d.exec, d.delay = t.exec.since(before.exec), t.delay.since(before.delay)
+	if d.exec > d.interval+printedSecond { // printed times may be cut to seconds
+		return psDeltas{exec: -1, delay: -1}
+	}
+	if d.exec < 0 && d.delay < 0 {
+		d.interval = 0
+	}
+	return d
 }

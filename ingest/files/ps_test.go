@@ -1,6 +1,7 @@
 package files
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -132,6 +133,178 @@ func TestPsPlacements(t *testing.T) {
 	}
 }
 
+// psDelta is what a placement tells beside the place.
+type psDelta struct {
+	second                float64 // after 10:00
+	pid, tid              int
+	interval, exec, delay time.Duration
+}
+
+// The fixtures were written for these tests; the differences were taken by hand.
+func TestPsTimesOfThreads(t *testing.T) {
+	t.Parallel()
+	const (
+		heading = "PID TID PSR S CLS EXEC_NS WAIT_NS COMMAND\n"
+		at02    = "2026-11-30T10:00:02.00Z\n" + heading
+		at0217  = "2026-11-30T10:00:02.17Z\n" + heading
+		at0234  = "2026-11-30T10:00:02.34Z\n" + heading
+	)
+	tests := []struct {
+		name     string
+		text     string
+		want     []psDelta
+		problems []string
+	}{
+		{
+			name: "what a thread ran and queued since its previous row, each thread by itself",
+			text: at02 + "1 1 28 S TS 5000000000 70000000 lgwr\n1 2 3 S TS 900 800 lg00\n" +
+				at0217 + "1 1 28 R TS 5120000000 71500000 lgwr\n1 2 3 S TS 900 800 lg00\n" +
+				at0234 + "1 2 3 S TS 901 800 lg00\n1 1 29 S TS 5120000007 71500000 lgwr\n",
+			want: []psDelta{
+				{2, 1, 1, 0, -1, -1},
+				{2, 1, 2, 0, -1, -1},
+				{2.17, 1, 1, 170 * time.Millisecond, 120 * time.Millisecond, 1500 * time.Microsecond},
+				{2.17, 1, 2, 170 * time.Millisecond, 0, 0},
+				{2.34, 1, 2, 170 * time.Millisecond, 1, 0},
+				{2.34, 1, 1, 170 * time.Millisecond, 7, 0},
+			},
+		},
+		{
+			name: "a thread of the same number in another process is another thread",
+			text: at02 + "1 9 0 S TS 100 100 x\n" + at0217 + "2 9 0 S TS 200 200 x\n",
+			want: []psDelta{{2, 1, 9, 0, -1, -1}, {2.17, 2, 9, 0, -1, -1}},
+		},
+		{
+			name: "a time that fell is of another thread, and both are unknown until its next row",
+			text: at02 + "1 1 0 S TS 500 500 x\n" + at0217 + "1 1 0 S TS 400 600 x\n" + at0234 + "1 1 0 S TS 410 620 x\n" +
+				"2026-11-30T10:00:02.50Z\n" + heading + "1 1 0 S TS 411 619 x\n",
+			want: []psDelta{
+				{2, 1, 1, 0, -1, -1},
+				{2.17, 1, 1, 0, -1, -1},
+				{2.34, 1, 1, 170 * time.Millisecond, 10, 20},
+				{2.5, 1, 1, 0, -1, -1},
+			},
+		},
+		{
+			name: "more time on a CPU than has passed is of another thread",
+			text: at02 + "1 1 0 S TS 500 500 x\n" + at0217 + "1 1 0 S TS 1170000501 600 x\n",
+			want: []psDelta{{2, 1, 1, 0, -1, -1}, {2.17, 1, 1, 0, -1, -1}},
+		},
+		{
+			name: "a wait that ended is told whole, be it longer than the interval",
+			text: at02 + "1 1 0 R TS 500 500 x\n" + at0217 + "1 1 0 R TS 600 400000500 x\n",
+			want: []psDelta{{2, 1, 1, 0, -1, -1}, {2.17, 1, 1, 170 * time.Millisecond, 100, 400 * time.Millisecond}},
+		},
+		{
+			name: "a time that the kernel does not give is unknown, as is its next",
+			text: at02 + "1 1 0 S TS 500 500 x\n" + at0217 + "1 1 0 S TS - - x\n" + at0234 + "1 1 0 S TS 700 700 x\n",
+			want: []psDelta{{2, 1, 1, 0, -1, -1}, {2.17, 1, 1, 0, -1, -1}, {2.34, 1, 1, 0, -1, -1}},
+		},
+		{
+			name: "one of the two times does without the other",
+			text: at02 + "1 1 0 S TS 500 - x\n1 2 0 S TS - 500 x\n" + at0217 + "1 1 0 S TS 600 700 x\n1 2 0 S TS 600 700 x\n",
+			want: []psDelta{
+				{2, 1, 1, 0, -1, -1},
+				{2, 1, 2, 0, -1, -1},
+				{2.17, 1, 1, 170 * time.Millisecond, 100, -1},
+				{2.17, 1, 2, 170 * time.Millisecond, -1, 200},
+			},
+		},
+		{
+			name: "a kernel that counts nothing prints zeros, which are unknown",
+			text: at02 + "1 1 0 S TS 0 0 x\n" + at0217 + "1 1 0 S TS 0 0 x\n",
+			want: []psDelta{{2, 1, 1, 0, -1, -1}, {2.17, 1, 1, 0, -1, -1}},
+		},
+		{
+			name: "a previous row counts up to 10 s away",
+			text: at02 + "1 1 0 S TS 500 500 x\n2 2 0 S TS 500 500 x\n" +
+				"2026-11-30T10:00:12.00Z\n" + heading + "1 1 0 S TS 600 700 x\n" +
+				"2026-11-30T10:00:12.01Z\n" + heading + "2 2 0 S TS 600 700 x\n",
+			want: []psDelta{
+				{2, 1, 1, 0, -1, -1},
+				{2, 2, 2, 0, -1, -1},
+				{12, 1, 1, 10 * time.Second, 100, 200},
+				{12.01, 2, 2, 0, -1, -1},
+			},
+		},
+		{
+			name: "nothing is known of a second row at the same time or of one before it",
+			text: at0217 + "1 1 0 S TS 500 500 x\n1 1 0 S TS 600 600 x\n" + at02 + "1 1 0 S TS 700 700 x\n" + at0234 + "1 1 0 S TS 800 800 x\n",
+			want: []psDelta{
+				{2.17, 1, 1, 0, -1, -1},
+				{2.17, 1, 1, 0, -1, -1},
+				{2, 1, 1, 0, -1, -1},
+				{2.34, 1, 1, 340 * time.Millisecond, 100, 100},
+			},
+		},
+		{
+			name: "the columns are known by name, wherever they are",
+			text: "2026-11-30T10:00:02.00Z\nWAIT_NS COMMAND PSR PID EXEC_NS\n50 a b 3 1 100\n" +
+				"2026-11-30T10:00:02.17Z\nPSR EXEC_NS PID WAIT_NS COMMAND\n3 101 1 52 a b\n",
+			want: []psDelta{{2, 1, 1, 0, -1, -1}, {2.17, 1, 1, 170 * time.Millisecond, 1, 2}},
+		},
+		{
+			name: "the largest counts that the kernel can print are read",
+			text: at02 + "1 1 0 S TS 18446744073709551614 1 x\n" + at0217 + "1 1 0 S TS 18446744073709551615 18446744073709551615 x\n",
+			want: []psDelta{{2, 1, 1, 0, -1, -1}, {2.17, 1, 1, 170 * time.Millisecond, 1, -1}},
+		},
+		{
+			name: "a time that cannot be read is told, and the next row counts from the one before",
+			text: at02 + "1 1 0 S TS 500 500 x\n" +
+				at0217 + "1 1 0 S TS 5x 600 x\n1 1 0 S TS 600 -1 x\n1 1 0 S TS 600 18446744073709551616 x\n1 1 0 S TS 6\n" +
+				at0234 + "1 1 0 S TS 600 700 x\n",
+			want: []psDelta{{2, 1, 1, 0, -1, -1}, {2.34, 1, 1, 340 * time.Millisecond, 100, 200}},
+			problems: []string{
+				`f:6: column EXEC_NS: "5x" cannot be read`,
+				`f:7: column WAIT_NS: "-1" cannot be read`,
+				`f:8: column WAIT_NS: "18446744073709551616" cannot be read`,
+				"f:9: row is cut short: fewer than 8 columns",
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			takenFor(t, tt.text, KindPs)
+			got := readWith(t, readPs, tt.text, time.UTC)
+			sameProblems(t, got, tt.problems...)
+			if len(got.placements) != len(tt.want) {
+				t.Fatalf("%d placements, want %d", len(got.placements), len(tt.want))
+			}
+			for i, p := range got.placements {
+				w := tt.want[i]
+				d := psDelta{w.second, p.PID, p.TID, p.Interval, p.Exec, p.RunDelay}
+				if d != w || math.Abs(p.At.Sub(utc(10, 0, 0)).Seconds()-w.second) > 1e-6 {
+					t.Errorf("placement %d: %+v, want %+v", i, p, w)
+				}
+			}
+		})
+	}
+}
+
+func TestPsRemembersNoMoreThreadsThanItsBound(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for block := range 2 {
+		fmt.Fprintf(&text, "179603280%d\nPID PSR EXEC_NS WAIT_NS COMMAND\n", block)
+		for pid := range maxPsThreads + 2 {
+			fmt.Fprintf(&text, "%d 0 %d 1 x\n", pid, 1+block)
+		}
+	}
+	got := readWith(t, readPs, text.String(), time.UTC)
+	// The row that is one too many follows a time line, a heading and 65,536 rows.
+	sameProblems(t, got, "f:65539: more than 65536 threads: what the others ran and queued is unknown")
+	known := 0
+	for _, p := range got.placements {
+		if p.Exec >= 0 {
+			known++
+		}
+	}
+	if len(got.placements) != 2*65538 || known != 65536 {
+		t.Errorf("%d placements, %d with deltas", len(got.placements), known)
+	}
+}
+
 func TestPsIsNotTakenForWhatHasNoPSR(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -165,7 +338,14 @@ func TestPsKeepsNoMoreNamesThanItsBound(t *testing.T) {
 func FuzzPs(f *testing.F) {
 	f.Add([]byte("Mon Nov 30 18:00:01 KST 2026\nPID TID PSR STAT CLS RTPRIO COMMAND\n1 2 3 S TS - x y\n"))
 	f.Add([]byte("zzz ***2026-11-30T10:00:02.5Z - db1\nPID COMMAND PSR S\n1 a b 5 S\n1796032802\nLWP CPUID CMD\n1 2 x\n"))
+	f.Add([]byte("1796032802.25\nPID TID PSR S CLS EXEC_NS WAIT_NS COMMAND\n1 2 3 S TS 100 50 x\n1 3 3 R TS - - y\n" +
+		"1796032802.42\nPID TID PSR S CLS EXEC_NS WAIT_NS COMMAND\n1 2 3 R TS 900 18446744073709551615 x\n1 3 3 R TS 7 8 y\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		fuzzTool(t, text, probePs, readPs)
+		for _, p := range readWith(t, readPs, string(text), time.UTC).placements {
+			if p.Exec > p.Interval+printedSecond || (p.Interval == 0) != (p.Exec < 0 && p.RunDelay < 0) {
+				t.Fatalf("impossible %+v", p)
+			}
+		}
 	})
 }

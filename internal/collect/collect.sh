@@ -1,6 +1,7 @@
 #!/bin/sh
 # Gathers on one database node what `corewait analyze` reads: interrupts, CPU
-# time, disks, the CPU that LGWR is on, and how the node is built.
+# time, disks, the CPU that LGWR is on and whether it ran, queued or slept, and
+# how the node is built.
 #
 #   sh collect.sh [-d seconds] [-i interval] [-o folder] [-p pattern]
 #
@@ -25,8 +26,12 @@ pattern='^ora_(lgwr|lg[0-9][0-9a-z]|lms[0-9a-z])_'
 
 # Free space below which nothing is begun and gathering stops, in KiB.
 least_space=204800
-# Readings of CPUs' places between two looks for new processes: a minute.
-looks=300
+# Seconds between two readings of the threads' places. With what a reading and
+# starting sleep take it stays under 0.2 s, the most at which the time of a stall
+# can be taken apart.
+place_pause=0.15
+# Readings of places between two looks for new processes: about a minute.
+looks=360
 
 set -u
 umask 077
@@ -153,22 +158,30 @@ policy() {
 }
 
 # place TASK adds one row: the CPU the thread is on or was on last is field 39
-# of its stat, which is counted behind the name, since that may hold blanks.
+# of its stat, which is counted behind the name, since that may hold blanks. Its
+# schedstat gives the nanoseconds that it ran, those that it queued for a CPU,
+# and how often it was put on one; a kernel that counts none of it has no such
+# file, or three zeros.
 place() {
 	pid=${1%%/*}
 	called=${1#*/}
 	tid=${called%%/*}
 	called=${called#*/}
 	{ read -r line <"/proc/$pid/task/$tid/stat"; } 2>/dev/null || return 0
+	{ read -r ran queued slices <"/proc/$pid/task/$tid/schedstat"; } 2>/dev/null || slices=0
+	if [ "$slices" = 0 ]; then
+		ran=-
+		queued=-
+	fi
 	# shellcheck disable=SC2086 # cut into fields
 	set -- ${line##*\) }
 	[ "$#" -ge 39 ] || return 0
 	policy "${39}"
-	rows="$rows$pid $tid ${37} $1 $class $called
+	rows="$rows$pid $tid ${37} $1 $class $ran $queued $called
 "
 }
 
-# places follows the threads five times a second. Its only process is sleep.
+# places follows the threads about six times a second. Its only process is sleep.
 # A reading that was held up for more than 20 ms has no certain time and is
 # left out.
 places() {
@@ -193,13 +206,14 @@ places() {
 		if [ "$((cs - before))" -le 2 ] && [ -n "$rows" ]; then
 			hundredths=$((at % 100))
 			[ "$hundredths" -gt 9 ] || hundredths=0$hundredths
-			printf '%s.%s\nPID TID PSR S CLS COMMAND\n%s' "$((at / 100))" "$hundredths" "$rows"
+			printf '%s.%s\nPID TID PSR S CLS EXEC_NS WAIT_NS COMMAND\n%s' "$((at / 100))" "$hundredths" "$rows"
 		fi
-		going && pause 0.2
+		going && pause "$place_pause"
 	done
 }
 
-# places_by_ps does the same once a second where the shell cannot.
+# places_by_ps does the same once a second where the shell cannot, without the
+# times of schedstat.
 places_by_ps() {
 	until_stopped
 	while going; do

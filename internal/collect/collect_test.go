@@ -16,25 +16,45 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// standInVariable makes this test binary stand in for LGWR: it then does
-// nothing until its standard input ends.
-const standInVariable = "COREWAIT_TEST_STAND_IN"
+// standInVariable makes this test binary stand in for LGWR until its standard
+// input ends: it sleeps, or, where the value is busy, keeps a CPU busy.
+const (
+	standInVariable = "COREWAIT_TEST_STAND_IN"
+	idle            = "idle"
+	busy            = "busy"
+)
 
 func TestMain(m *testing.M) {
-	if os.Getenv(standInVariable) != "" {
+	switch os.Getenv(standInVariable) {
+	case idle:
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		return
+	case busy:
+		var ended atomic.Bool
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			ended.Store(true)
+		}()
+		for !ended.Load() {
+			continue
+		}
+	default:
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
 }
 
-// standIn starts a process of that name and gives its id.
+// standIn starts a process of that name that sleeps and gives its id.
 func standIn(t *testing.T, name string) int {
+	t.Helper()
+	return startStandIn(t, name, idle)
+}
+
+func startStandIn(t *testing.T, name, doing string) int {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -45,7 +65,7 @@ func standIn(t *testing.T, name string) int {
 		t.Fatal(err)
 	}
 	c := exec.Command(link)
-	c.Env = append(os.Environ(), standInVariable+"=1")
+	c.Env = append(os.Environ(), standInVariable+"="+doing)
 	input, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ func innocent() []kind {
 		{"confounded", confounded},
 		{"confounded-noisy", confoundedNoisy},
 		{"confounded-unmeasured", confoundedUnmeasured},
+		{"confounded-hard", confoundedHard},
 		{"storage", storage},
 		{"cpu-saturation", saturation},
 		{"half-socket-heavy", halfSocket},
@@ -101,6 +102,14 @@ func confoundedNoisy(r *rand.Rand, s *refcase.Scenario) {
 func confoundedUnmeasured(r *rand.Rand, s *refcase.Scenario) {
 	confounded(r, s)
 	s.Records.SysStat = 0
+}
+
+// confoundedHard lets bursts of seconds drive all three far more strongly.
+func confoundedHard(r *rand.Rand, s *refcase.Scenario) {
+	confounded(r, s)
+	s.Stalls.Count, s.Stalls.LoadPower = between(r, 150, 350), between(r, 3, 4)
+	s.LGWR.Dwell, s.LGWR.HeavyPullLoad = seconds(logBetween(r, 1, 8)), between(r, 2.5, 4)
+	s.Load.BurstGain = between(r, 3, 5)
 }
 
 // rival makes another cause the culprit; its stalls may be longer.

@@ -28,6 +28,9 @@ func run() error {
 	seed := flag.Uint64("seed", 1, "seed")
 	verbose := flag.Bool("wrong", false, "list the scenarios whose verdict is wrong")
 	only := flag.String("kind", "", "only this kind of scenario")
+	prm := correlate.DefaultParams()
+	flag.Float64Var(&prm.MainLow, "main-low", prm.MainLow, "lower end of the attributable share that the overall verdict asks for")
+	flag.IntVar(&prm.BurstStrata, "burst-strata", prm.BurstStrata, "levels of the load just before a visit; 1 does without")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -36,7 +39,7 @@ func run() error {
 		list = slices.DeleteFunc(list, func(s sim.Named) bool { return s.Kind != *only })
 	}
 	var t sim.Table
-	err := sim.JudgeAll(ctx, list, correlate.DefaultParams(), runtime.GOMAXPROCS(0), func(o *sim.Outcome) {
+	err := sim.JudgeAll(ctx, list, prm, runtime.GOMAXPROCS(0), func(o *sim.Outcome) {
 		t.Add(o)
 		if *verbose && !o.Right() {
 			fmt.Fprintln(os.Stderr, describe(o))
