@@ -19,6 +19,7 @@ type coincidence struct {
 	pic *picture
 
 	level    []uint8   // by visit
+	heavy    []float64 // by visit: 1 where exposed
 	share    []float64 // expected share exposed, by stratum
 	visit    []int32   // by stall; -1 unplaced
 	unplaced int
@@ -85,14 +86,7 @@ func assign(p *path, stalls []stall, w series.Span, offset [2]series.Micros, shi
 
 // newCoincidence runs the test. It needs a path with visits.
 func newCoincidence(s *series.Series, p *path, pic *picture, set *stallSet, l *load, prm Params) *coincidence {
-	c := &coincidence{p: p, pic: pic, e: newExposure(s, p, pic), st: newStrata(p, l, s.Window, prm), pValue: 1,
-		trendP: math.NaN(), socketP: math.NaN(), placeboP: math.NaN(), incidence: math.NaN()}
-	c.level = make([]uint8, len(p.visits))
-	for i, v := range p.visits {
-		c.level[i] = c.e.level[pic.segmentAt(v.From)][v.place]
-	}
-	c.share = c.st.mean(p, c.heavyScore)
-	c.kappa = p.kappa(c.e.heavyPlaces(), p.distance())
+	c := prepare(s, p, pic, l, prm)
 	c.fitOffset(s, set, prm)
 	c.count(set)
 	c.ratios(prm)
@@ -103,11 +97,32 @@ func newCoincidence(s *series.Series, p *path, pic *picture, set *stallSet, l *l
 	return c
 }
 
-func (c *coincidence) heavyScore(v int32) float64 {
-	if c.level[v] == levelHeavy {
-		return 1
+// prepare gives each visit its exposure and stratum.
+func prepare(s *series.Series, p *path, pic *picture, l *load, prm Params) *coincidence {
+	c := &coincidence{p: p, pic: pic, e: newExposure(s, p, pic), st: newStrata(p, l, s.Window, prm), pValue: 1,
+		trendP: math.NaN(), socketP: math.NaN(), placeboP: math.NaN(), incidence: math.NaN()}
+	c.level = make([]uint8, len(p.visits))
+	for i, v := range p.visits {
+		c.level[i] = c.e.level[pic.segmentAt(v.From)][v.place]
 	}
-	return 0
+	c.heavy = perVisit(p, func(v int32) float64 {
+		if c.level[v] == levelHeavy {
+			return 1
+		}
+		return 0
+	})
+	c.share = c.st.mean(p, c.heavy)
+	c.kappa = p.kappa(c.e.heavyPlaces(), p.distance())
+	return c
+}
+
+// perVisit gives a score to each visit.
+func perVisit(p *path, score func(visit int32) float64) []float64 {
+	out := make([]float64, len(p.visits))
+	for i := range out {
+		out[i] = score(int32(i)) //nolint:gosec // index of a visit
+	}
+	return out
 }
 
 // fitOffset takes the offset under which most stalls are exposed beyond
@@ -122,7 +137,7 @@ func (c *coincidence) fitOffset(s *series.Series, set *stallSet, prm Params) {
 			candidates, offs = append(candidates, v), append(offs, o)
 		}
 	}
-	best, p := c.maximum(candidates, c.heavyScore, c.share, c.st, newRand(prm.Seed, 1), prm.Permutations)
+	best, p := c.maximum(candidates, c.heavy, c.share, c.st, newRand(prm.Seed, 1), prm.Permutations)
 	c.visit, c.offset, c.pValue = candidates[best], offs[best], p
 	for i, v := range c.visit {
 		if v < 0 && !set.stalls[i].shared {
@@ -135,7 +150,7 @@ func (c *coincidence) fitOffset(s *series.Series, set *stallSet, prm Params) {
 // expectation, and the p-value of that greatest sum. Labels of whole visits are
 // drawn within their stratum in proportion to the time spent, so that a long
 // stay counts for what it is; all stalls of a visit share its label.
-func (c *coincidence) maximum(candidates [][]int32, score func(int32) float64, mean []float64, st *strata, rng *rand.Rand, rounds int) (best int, p float64) {
+func (c *coincidence) maximum(candidates [][]int32, score, mean []float64, st *strata, rng *rand.Rand, rounds int) (best int, p float64) {
 	var all []int32
 	for _, k := range candidates {
 		for _, v := range k {
@@ -175,13 +190,13 @@ func (c *coincidence) maximum(candidates [][]int32, score func(int32) float64, m
 		return at, top
 	}
 	for i, v := range once {
-		value[i] = score(v)
+		value[i] = score[v]
 	}
 	best, seen := greatest()
 	atLeast := 0
 	for range rounds {
 		for i, v := range once {
-			value[i] = score(st.list[st.of[v]].draw(rng))
+			value[i] = score[st.list[st.of[v]].draw(rng)]
 		}
 		if _, top := greatest(); top >= seen-1e-9 {
 			atLeast++

@@ -105,6 +105,18 @@ func TestAPlantedEffectHasASmallPValue(t *testing.T) {
 	}
 }
 
+func TestAPValueIsNeverZero(t *testing.T) {
+	t.Parallel()
+	// Twenty stalls in twenty stays on the heavy CPU, a fifth of the time: no draw
+	// of 199 comes near.
+	var instants []float64
+	for k := range 20 {
+		instants = append(instants, float64(50*k)+2)
+	}
+	c := testOf(fiveOfTwentyFive(1000), stallsAt(instants...), quickParams())
+	near(t, "p", c.pValue, 1.0/200, 1e-12)
+}
+
 // planted gives a process that spends about a quarter of its time on heavy
 // CPUs 4 to 7, stays 4 s as a rule, and stalls ten times as often there: one
 // stall in 50 s there and one in 500 s elsewhere.
@@ -226,12 +238,7 @@ func TestPValuesAreHonestWhereInterruptsAreInnocent(t *testing.T) {
 func fitted(s *series.Series, set *stallSet, prm Params) *coincidence {
 	p := newPath(s.Threads, s.Window)
 	pic := newPicture(s, p, prm)
-	c := &coincidence{p: p, pic: pic, e: newExposure(s, p, pic), st: newStrata(p, newLoad(s, prm), s.Window, prm)}
-	c.level = make([]uint8, len(p.visits))
-	for i, v := range p.visits {
-		c.level[i] = c.e.level[pic.segmentAt(v.From)][v.place]
-	}
-	c.share = c.st.mean(p, c.heavyScore)
+	c := prepare(s, p, pic, newLoad(s, prm), prm)
 	c.fitOffset(s, set, prm)
 	return c
 }

@@ -95,18 +95,29 @@ func (c *coincidence) family(sets [][]bool, prm Params, stream uint64) (stalls [
 	if n == 0 || len(once) == 0 {
 		return stalls, expected, p
 	}
+	holds := make([][]int, len(c.p.places)) // place to the sets that hold it
 	for k, set := range sets {
-		mean := c.st.mean(c.p, func(v int32) float64 {
-			if set[c.p.visits[v].place] {
-				return 1
+		for place, in := range set {
+			if in {
+				holds[place] = append(holds[place], k)
 			}
-			return 0
-		})
-		for _, v := range visits {
-			expected[k] += mean[c.st.of[v]]
-			if set[c.p.visits[v].place] {
-				stalls[k]++
-			}
+		}
+	}
+	inStratum := make([]float64, len(c.st.list)) // stalls
+	for _, v := range visits {
+		inStratum[c.st.of[v]]++
+		for _, k := range holds[c.p.visits[v].place] {
+			stalls[k]++
+		}
+	}
+	for i := range c.p.visits {
+		st := c.st.of[i]
+		if inStratum[st] == 0 {
+			continue
+		}
+		share := inStratum[st] * c.p.visits[i].Seconds() / c.st.list[st].seconds
+		for _, k := range holds[c.p.visits[i].place] {
+			expected[k] += share
 		}
 	}
 	excess := func(k, count int) float64 { return (float64(count) - expected[k]) / math.Sqrt(expected[k]+0.5) }
@@ -115,12 +126,16 @@ func (c *coincidence) family(sets [][]bool, prm Params, stream uint64) (stalls [
 		weight[i]++
 	}
 	rng := newRand(prm.Seed, stream)
+	placeOf := make([]int32, len(c.p.visits))
+	for i := range placeOf {
+		placeOf[i] = c.p.visits[i].place
+	}
 	onPlace := make([]int, len(c.p.places)) // stalls by place, of one draw
 	atLeast := make([]int, n)
 	for range prm.Permutations {
 		clear(onPlace)
 		for i, v := range once {
-			onPlace[c.p.visits[c.st.list[c.st.of[v]].draw(rng)].place] += weight[i]
+			onPlace[placeOf[c.st.list[c.st.of[v]].draw(rng)]] += weight[i]
 		}
 		top := math.Inf(-1)
 		for k, set := range sets {
@@ -213,7 +228,7 @@ func (c *coincidence) countSteps(set *stallSet) {
 // the score is the rank of the CPU's dose, so that no unit matters.
 func (c *coincidence) trends(s *series.Series, prm Params) {
 	rank := c.doseRanks()
-	score := func(v int32) float64 { return rank[c.p.visits[v].place] }
+	score := perVisit(c.p, func(v int32) float64 { return rank[c.p.visits[v].place] })
 	_, c.trendP = c.maximum([][]int32{c.visit}, score, c.st.mean(c.p, score), c.st, newRand(prm.Seed, 5), prm.Permutations)
 	socket := func(v int32) int { return socketOf(s, c.p.places[c.p.visits[v].place]) }
 	within := c.st.subset(c.p, socket)
@@ -309,11 +324,11 @@ func (c *coincidence) placebo(s *series.Series, set *stallSet, prm Params) {
 		return
 	}
 	both := append(assign(c.p, set.stalls, s.Window, c.offset, shift), assign(c.p, set.stalls, s.Window, c.offset, -shift)...)
-	_, c.placeboP = c.maximum([][]int32{both}, c.heavyScore, c.share, c.st, newRand(prm.Seed, 7), prm.Permutations)
+	_, c.placeboP = c.maximum([][]int32{both}, c.heavy, c.share, c.st, newRand(prm.Seed, 7), prm.Permutations)
 	var excess, placed float64
 	for _, v := range both {
 		if v >= 0 {
-			excess += c.heavyScore(v) - c.share[c.st.of[v]]
+			excess += c.heavy[v] - c.share[c.st.of[v]]
 			placed++
 		}
 	}

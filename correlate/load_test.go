@@ -144,7 +144,7 @@ func TestADrawIsInProportionToTime(t *testing.T) {
 	if len(st.list) != 1 {
 		t.Fatalf("%d strata, want 1", len(st.list))
 	}
-	near(t, "seconds", st.list[0].seconds(), 100, 1e-9)
+	near(t, "seconds", st.list[0].seconds, 100, 1e-9)
 	const draws = 10_000
 	rng := unseeded(1)
 	var n [3]int
@@ -155,7 +155,7 @@ func TestADrawIsInProportionToTime(t *testing.T) {
 		// Five standard deviations of a binomial share: one false alarm in a million.
 		near(t, "share of draws", float64(n[i])/draws, want, 5*math.Sqrt(want*(1-want)/draws))
 	}
-	mean := st.mean(p, func(v int32) float64 { return []float64{5, 0, 10}[v] })
+	mean := st.mean(p, []float64{5, 0, 10})
 	near(t, "mean score over time", mean[0], 6.5, 1e-9) // (10*5 + 60*10)/100
 }
 
@@ -203,8 +203,8 @@ func TestASubsetOfStrataLeavesOutVisitsWithoutAGroup(t *testing.T) {
 	if sub.of[2] != -1 || sub.of[0] != sub.of[3] || sub.of[0] == sub.of[1] || len(sub.list) != 2 {
 		t.Fatalf("strata of the visits = %v", sub.of)
 	}
-	near(t, "seconds of group 0", sub.list[sub.of[0]].seconds(), 3, 1e-9)
-	near(t, "seconds of group 1", sub.list[sub.of[1]].seconds(), 1, 1e-9)
+	near(t, "seconds of group 0", sub.list[sub.of[0]].seconds, 3, 1e-9)
+	near(t, "seconds of group 1", sub.list[sub.of[1]].seconds, 1, 1e-9)
 }
 
 func TestDistinctVisitsAreGivenOnceWithPositions(t *testing.T) {

@@ -45,6 +45,7 @@ func newPath(threads []series.Thread, window series.Span) *path {
 	for _, w := range workers {
 		p.commands = append(p.commands, w.Command)
 	}
+	p.at, p.place = make([]series.Micros, 0, len(main.At)), make([]int32, 0, len(main.At))
 	index := map[string]int32{}
 	cursor := make([]int, len(workers))
 	var ids []int32
@@ -160,6 +161,15 @@ func (p *path) findVisits() {
 		}
 		p.visitOf[i] = int32(len(p.visits) - 1) //nolint:gosec // index of a visit
 	}
+}
+
+// samplesOf gives how many samples a visit has.
+func (p *path) samplesOf(visit int32) int {
+	end := len(p.at)
+	if int(visit)+1 < len(p.visits) {
+		end = int(p.visits[visit+1].first)
+	}
+	return end - int(p.visits[visit].first)
 }
 
 // seconds gives the time for which the place is known.

@@ -47,6 +47,11 @@ func TestVisitsAreUnbrokenStays(t *testing.T) {
 			[]stay{{0, 5.5, []int32{3}}},
 		},
 		{
+			"a later one does",
+			[]float64{0, 1, 2, 3.6, 4.6}, []int32{3, 3, 3, 3, 3},
+			[]stay{{0, 3, []int32{3}}, {3.6, 5.6, []int32{3}}},
+		},
+		{
 			"samples outside the window are left out",
 			[]float64{-2, -1, 0, 1, 100}, []int32{1, 1, 3, 3, 1},
 			[]stay{{0, 2, []int32{3}}},

@@ -31,7 +31,8 @@ type indicator struct {
 	// strict asks for an association with seconds wholly before the onset too:
 	// for what the woken sessions of a stall raise themselves.
 	strict bool
-	peak   float64
+	// seen and up count the seconds before each that were seen and raised.
+	seen, up []int32
 }
 
 func newIndicator(cause, what string, w series.Span) *indicator {
@@ -40,6 +41,7 @@ func newIndicator(cause, what string, w series.Span) *indicator {
 
 // set marks the seconds of a span; raised wins over calm.
 func (d *indicator) set(sp series.Span, up bool) {
+	d.seen, d.up = nil, nil
 	v := calm
 	if up {
 		v = raised
@@ -60,14 +62,34 @@ func floorSeconds(d series.Micros) int64 {
 	return q
 }
 
+// index makes the running counts that within looks up.
+func (d *indicator) index() {
+	d.seen, d.up = make([]int32, len(d.seconds)+1), make([]int32, len(d.seconds)+1)
+	for k, v := range d.seconds {
+		d.seen[k+1], d.up[k+1] = d.seen[k], d.up[k]
+		if v != unseen {
+			d.seen[k+1]++
+		}
+		if v == raised {
+			d.up[k+1]++
+		}
+	}
+}
+
 // within gives the state of a stretch of seconds: raised if any second is,
 // unseen if none was seen.
 func (d *indicator) within(first, last int64) uint8 {
-	v := unseen
-	for k := max(0, first); k <= last && k < int64(len(d.seconds)); k++ {
-		v = max(v, d.seconds[k])
+	if d.seen == nil {
+		d.index()
 	}
-	return v
+	first, end := max(0, first), min(last+1, int64(len(d.seconds)))
+	switch {
+	case first >= end || d.seen[end] == d.seen[first]:
+		return unseen
+	case d.up[end] > d.up[first]:
+		return raised
+	}
+	return calm
 }
 
 // around gives the state around a stall whose times are moved by shift seconds,
@@ -163,8 +185,11 @@ func (d *indicator) coverage(set *stallSet, shift int64, strictly bool, mark []b
 func (d *indicator) shifted(set *stallSet, covered int, strictly bool, rng *rand.Rand, rounds int) (expected, p float64) {
 	n := int64(len(d.seconds))
 	const least = 60
-	if n < 4*least {
+	switch {
+	case n < 4*least:
 		return float64(covered), 1
+	case d.within(0, n) != raised:
+		return 0, 1 // never raised: no shift can cover a stall
 	}
 	atLeast := 0
 	for range rounds {
@@ -220,7 +245,6 @@ func storageIndicator(s *series.Series, _ Params) *indicator {
 		for k := i; k < j; k++ {
 			p := &s.Disks[k]
 			d.set(series.Span{From: p.At - usual, To: p.At}, p.AwaitMS >= over)
-			d.peak = max(d.peak, p.AwaitMS)
 		}
 		i = j
 	}

@@ -3,7 +3,6 @@ package correlate
 import (
 	"math/rand/v2"
 	"slices"
-	"sort"
 
 	"github.com/corewait/corewait/correlate/series"
 )
@@ -12,19 +11,22 @@ import (
 // are exchanged within it only, which keeps the link of load to both the stalls
 // and the process' place.
 type stratum struct {
-	block  int32
-	visits []int32
-	until  []float64 // running seconds at the end of each visit
+	block   int32
+	visits  []int32
+	samples []int32 // a visit's number once for each of its samples: a draw from them goes by time
+	seconds float64
 }
 
-func (st *stratum) seconds() float64 { return st.until[len(st.until)-1] }
+func (st *stratum) add(p *path, visit int32) {
+	st.visits = append(st.visits, visit)
+	st.seconds += p.visits[visit].Seconds()
+	for range p.samplesOf(visit) {
+		st.samples = append(st.samples, visit)
+	}
+}
 
 // draw gives a visit of the stratum, in proportion to its time.
-func (st *stratum) draw(rng *rand.Rand) int32 {
-	x := rng.Float64() * st.seconds()
-	i := sort.SearchFloat64s(st.until, x)
-	return st.visits[min(i, len(st.visits)-1)]
-}
+func (st *stratum) draw(rng *rand.Rand) int32 { return st.samples[rng.IntN(len(st.samples))] }
 
 // strata cuts a path's visits by load and time block.
 type strata struct {
@@ -58,12 +60,7 @@ func newStrata(p *path, l *load, w series.Span, prm Params) *strata {
 			index[k] = n
 			s.list = append(s.list, stratum{block: int32(k.block)}) //nolint:gosec // a window holds few blocks
 		}
-		st := &s.list[n]
-		before := 0.0
-		if len(st.until) > 0 {
-			before = st.seconds()
-		}
-		st.visits, st.until = append(st.visits, int32(i)), append(st.until, before+v.Seconds())
+		s.list[n].add(p, int32(i)) //nolint:gosec // index of a visit
 		s.of[i] = n
 	}
 	return s
@@ -92,28 +89,23 @@ func (s *strata) subset(p *path, group func(visit int32) int) *strata {
 			index[k] = n
 			o.list = append(o.list, stratum{block: s.list[s.of[i]].block})
 		}
-		st := &o.list[n]
-		before := 0.0
-		if len(st.until) > 0 {
-			before = st.seconds()
-		}
-		st.visits, st.until = append(st.visits, int32(i)), append(st.until, before+p.visits[i].Seconds())
+		o.list[n].add(p, int32(i)) //nolint:gosec // index of a visit
 		o.of[i] = n
 	}
 	return o
 }
 
-// mean gives, per stratum, the time-weighted mean of a score over its visits.
-func (s *strata) mean(p *path, score func(visit int32) float64) []float64 {
+// mean gives, per stratum, the time-weighted mean of a visits' score.
+func (s *strata) mean(p *path, score []float64) []float64 {
 	out := make([]float64, len(s.list))
 	for i := range s.list {
 		st := &s.list[i]
 		var sum float64
 		for _, v := range st.visits {
-			sum += score(v) * p.visits[v].Seconds()
+			sum += score[v] * p.visits[v].Seconds()
 		}
-		if sec := st.seconds(); sec > 0 {
-			out[i] = sum / sec
+		if st.seconds > 0 {
+			out[i] = sum / st.seconds
 		}
 	}
 	return out

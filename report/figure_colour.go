@@ -83,7 +83,7 @@ func (s scale) ticks() []float64 {
 		return append(out, s.top)
 	}
 	for v := 1.0; v < s.top && len(out) < 12; v *= 10 {
-		if p := s.at(v); p > 0.1 && p < 0.9 {
+		if p := s.at(v); p > 0.1 && p < 0.84 {
 			out = append(out, v)
 		}
 	}

@@ -108,16 +108,16 @@ func (h *heatmap) drawRows(g *svg, f *domain.Finding) {
 	}
 }
 
-// densePath is the number of characters of a path from which on its strokes
-// lie so close that an outline would hide the picture below.
+// densePath is the number of characters of an outline from which on strokes lie
+// so close that it would hide the picture below.
 const densePath = 60000
 
 // drawTrace draws where LGWR was.
 func (h *heatmap) drawTrace(g *svg, s *series.Series) {
 	t := newTrace(h, s)
-	paths := t.paths(h, s.Window, heatLeft, heatTop)
-	if all := strings.Join(paths, ""); all != "" && len(all) < densePath {
-		g.leaf("path", "d", all, "class", "trace-edge", "stroke-width", px(h.stroke()+2))
+	paths, outline := t.paths(h, s.Window, heatLeft, heatTop)
+	if outline != "" && len(outline) < densePath {
+		g.leaf("path", "d", outline, "class", "trace-edge", "stroke-width", px(h.stroke()+2))
 	}
 	for i, d := range paths {
 		if d != "" {

@@ -74,9 +74,11 @@ func (t *trace) add(row int, sp, w series.Span) {
 // strongest mark to the faintest.
 var traceLevels = []float64{0.5, 0.1, 0}
 
-// paths gives one SVG path per level: strokes along rows, as long as the stay.
+// paths gives one SVG path per level: strokes along rows, as long as the stay;
+// and one of all strokes, a little longer, to be drawn below as their outline.
 // x0 and y0 are the plot's corner.
-func (t *trace) paths(h *heatmap, w series.Span, x0, y0 float64) []string {
+func (t *trace) paths(h *heatmap, w series.Span, x0, y0 float64) (levels []string, outline string) {
+	var edge strings.Builder
 	perColumn := float64(w.To-w.From) / float64(series.Second) / heatColumns
 	out := make([]strings.Builder, len(traceLevels))
 	for r, columns := range t.columns {
@@ -89,15 +91,16 @@ func (t *trace) paths(h *heatmap, w series.Span, x0, y0 float64) []string {
 			}
 			if level >= 0 {
 				out[level].WriteString("M" + px(x0+float64(c)) + " " + px(y) + "h" + px(float64(n)))
+				edge.WriteString("M" + px(x0+float64(c)-1) + " " + px(y) + "h" + px(float64(n+2)))
 			}
 			c += n
 		}
 	}
-	paths := make([]string, len(out))
+	levels = make([]string, len(out))
 	for i := range out {
-		paths[i] = out[i].String()
+		levels[i] = out[i].String()
 	}
-	return paths
+	return levels, edge.String()
 }
 
 // traceLevel gives the level of a part of a column's time, -1 for none.

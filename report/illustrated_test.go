@@ -64,7 +64,7 @@ func lgwr(cpus int, seconds, stay int64) series.Thread {
 func analysed(t *testing.T, s *series.Series) *domain.Finding {
 	t.Helper()
 	p := correlate.DefaultParams()
-	p.Permutations, p.Bootstraps = 50, 50
+	p.Permutations, p.Bootstraps = 400, 100
 	return correlate.Analyze(s, p)
 }
 

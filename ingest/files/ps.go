@@ -366,7 +366,7 @@ func (c psCumulative) since(before psCumulative) time.Duration {
 	if !c.known || !before.known || c.ns-before.ns > math.MaxInt64 {
 		return -1
 	}
-	return time.Duration(c.ns - before.ns)
+	return time.Duration(c.ns - before.ns) //nolint:gosec // was compared with the largest
 }
 
 // psDeltas is what a thread did since its previous row. Negative times and an

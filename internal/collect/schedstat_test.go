@@ -1,15 +1,62 @@
 package collect
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
+
+// gather lets the script follow the processes that match until it has placed
+// them so many times, however busy the machine is, and gives the folder of its
+// archive and what placement.txt in it holds.
+func gather(t *testing.T, script, pattern string, readings int) (outdir, placement string) {
+	t.Helper()
+	outdir = t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "sh", script, "-d", "600", "-i", "1", "-o", outdir, "-p", pattern)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for ctx.Err() == nil && readingsIn(outdir) < readings {
+		<-time.After(20 * time.Millisecond)
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	if got := c.ProcessState.ExitCode(); got != 143 {
+		t.Fatalf("status %d, want 143", got)
+	}
+	wantNoneLeft(t, c.Process.Pid)
+	archives, err := filepath.Glob(filepath.Join(outdir, "*.tar.gz"))
+	if err != nil || len(archives) != 1 {
+		t.Fatalf("archives %v: %v", archives, err)
+	}
+	return outdir, member(t, unpack(t, archives[0]), "placement.txt")
+}
+
+// readingsIn counts the readings in the file that a script is writing.
+func readingsIn(outdir string) int {
+	found, err := filepath.Glob(filepath.Join(outdir, ".corewait-*", "*", "placement.txt"))
+	if err != nil || len(found) == 0 {
+		return 0
+	}
+	text, err := os.ReadFile(found[0])
+	if err != nil {
+		return 0
+	}
+	return strings.Count(string(text), "PSR")
+}
 
 // threadTimes gives the columns EXEC_NS and WAIT_NS of the rows of a process, by
 // thread, in the order of the file.
@@ -42,13 +89,7 @@ func TestTheScriptTellsWhatThreadsRanAndQueued(t *testing.T) {
 		t.Skipf("SKIPPED: this kernel keeps no /proc/PID/schedstat: %q, %v", text, err)
 	}
 	pid := startStandIn(t, "ora_lgwr_BUSY", busy)
-	outdir := t.TempDir()
-	c := exec.Command("sh", writeScript(t), "-d", "4", "-i", "1", "-o", outdir, "-p", "ora_lgwr_BUSY")
-	members, said, status := run(t, c, outdir)
-	if status != 0 {
-		t.Fatalf("status %d: %s", status, said)
-	}
-	text := member(t, members, "placement.txt")
+	outdir, text := gather(t, writeScript(t), "ora_lgwr_BUSY", 8)
 	if !strings.Contains(text, "\nPID TID PSR S CLS EXEC_NS WAIT_NS COMMAND\n") {
 		t.Fatalf("no such heading in:\n%s", text)
 	}
@@ -78,7 +119,7 @@ func TestTheScriptTellsWhatThreadsRanAndQueued(t *testing.T) {
 		}
 	}
 	// Every row counts from the one before: the parts make up the whole.
-	if uint64(ran.Nanoseconds()) != grown { //nolint:gosec // not negative
+	if uint64(ran.Nanoseconds()) != grown {
 		t.Errorf("ran %v as read, %d ns as printed", ran, grown)
 	}
 }
@@ -109,13 +150,7 @@ func TestTheScriptPrintsDashesWhereTheKernelCountsNothing(t *testing.T) {
 			if err := os.WriteFile(changed, []byte(strings.Replace(string(text), schedstat, "'"+test.file+"'", 1)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			outdir := t.TempDir()
-			c := exec.Command("sh", changed, "-d", "2", "-i", "1", "-o", outdir, "-p", "ora_lgwr_NOSTAT")
-			members, said, status := run(t, c, outdir)
-			if status != 0 {
-				t.Fatalf("status %d: %s", status, said)
-			}
-			placement := member(t, members, "placement.txt")
+			outdir, placement := gather(t, changed, "ora_lgwr_NOSTAT", 1)
 			if !strings.Contains(placement, fmt.Sprintf("\n%d %d ", pid, pid)) || !strings.Contains(placement, " - - ora_lgwr_NOSTAT\n") {
 				t.Errorf("no dashes in:\n%s", placement)
 			}
