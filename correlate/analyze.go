@@ -46,10 +46,10 @@ func Analyze(s *series.Series, prm Params) *domain.Finding {
 		f.Causes = append(f.Causes, js[i].Cause)
 	}
 	f.Verdict, f.Mixed = overall(js, prm)
-	if f.Verdict == domain.Undetermined && len(f.Mixed) == 0 && missing(p, pic, set, prm) != "" {
+	if f.Verdict == domain.Undetermined && len(f.Mixed) == 0 && missing(s.Watch, p, pic, set, prm) != "" {
 		f.Verdict = domain.InsufficientData
 	}
-	f.Headline = headline(f, missing(p, pic, set, prm))
+	f.Headline = headline(f, missing(s.Watch, p, pic, set, prm))
 	f.NextSteps = nextSteps(f)
 	return f
 }
@@ -65,10 +65,10 @@ func judgeAll(s *series.Series, p *path, pic *picture, set *stallSet, c *coincid
 		put(judgeInterrupts(c, set, prm, loc))
 		put(loc.judgement)
 	default:
-		put(unseenCause(domain.CauseInterrupts, "%s", missing(p, pic, set, prm)))
-		put(unseenCause(domain.CauseCPULocation, "%s", missing(p, pic, set, prm)))
+		put(unseenCause(domain.CauseInterrupts, "%s", missing(s.Watch, p, pic, set, prm)))
+		put(unseenCause(domain.CauseCPULocation, "%s", missing(s.Watch, p, pic, set, prm)))
 	}
-	put(unseenCause(domain.CauseRTPreemption, "needs the CPU and policy of LMS, VKTM and other real-time tasks: corewait-agent"))
+	put(unseenCause(domain.CauseRTPreemption, "needs the CPU and policy of LMS, VKTM and other real-time tasks beside LGWR's, many times a second"))
 	put(unseenCause(domain.CausePostPollSwitch, "needs the LGWR trace (\"Log file sync switching to ...\")"))
 	storageByOwnWrites(by, s, set, c, prm)
 	order := []string{
@@ -161,10 +161,10 @@ func processName(s *series.Series) string {
 }
 
 // missing says what the interrupt test lacks, "" where nothing.
-func missing(p *path, pic *picture, set *stallSet, prm Params) string {
+func missing(watch domain.Watch, p *path, pic *picture, set *stallSet, prm Params) string {
 	var need []string
 	if set.source == "" {
-		need = append(need, "commit waits (ASH rows or histograms of log file sync)")
+		need = append(need, "waits (ASH rows or histograms of "+watch.Events[0]+")")
 	}
 	if len(p.visits) == 0 {
 		need = append(need, "the process' placement (pidstat -t -p PID 1)")
@@ -296,6 +296,9 @@ func listStalls(set *stallSet, c *coincidence) []domain.StallMark {
 	for i := range set.stalls[:min(len(set.stalls), domain.ListedStalls)] {
 		k := &set.stalls[i]
 		m := domain.StallMark{At: series.ToTime(k.at), LongestMS: float64(k.longest) / 1000, Waiters: k.waiters, CPUs: []int{}, Exposure: "unknown"}
+		if k.shared {
+			m.Exposure = "shared"
+		}
 		if c != nil && c.visit[i] >= 0 {
 			v := c.visit[i]
 			m.Exposure = [...]string{levelLight: "light", levelSibling: "sibling", levelHeavy: "heavy"}[c.level[v]]

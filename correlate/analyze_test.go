@@ -186,7 +186,7 @@ func TestStolenTimeRaisesTheGrade(t *testing.T) {
 func TestInsufficientDataNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	const (
-		waits      = "commit waits (ASH rows or histograms of log file sync)"
+		waits      = "waits (ASH rows or histograms of log file sync)"
 		placement  = "the process' placement (pidstat -t -p PID 1)"
 		interrupts = "interrupts per CPU (two or more timed readings of /proc/interrupts)"
 	)

@@ -151,6 +151,7 @@ func (c *coincidence) fitOffset(s *series.Series, set *stallSet, prm Params) {
 // drawn within their stratum in proportion to the time spent, so that a long
 // stay counts for what it is; all stalls of a visit share its label.
 func (c *coincidence) maximum(candidates [][]int32, score, mean []float64, st *strata, rng *rand.Rand, rounds int) (best int, p float64) {
+	binary := !slices.ContainsFunc(score, func(v float64) bool { return v != 0 && v != 1 })
 	var all []int32
 	for _, k := range candidates {
 		for _, v := range k {
@@ -196,7 +197,14 @@ func (c *coincidence) maximum(candidates [][]int32, score, mean []float64, st *s
 	atLeast := 0
 	for range rounds {
 		for i, v := range once {
-			value[i] = score[st.list[st.of[v]].draw(rng)]
+			if !binary {
+				value[i] = score[st.list[st.of[v]].draw(rng)]
+				continue
+			}
+			value[i] = 0 // of scores 0 and 1 a draw is 1 as often as their mean says
+			if rng.Float64() < mean[st.of[v]] {
+				value[i] = 1
+			}
 		}
 		if _, top := greatest(); top >= seen-1e-9 {
 			atLeast++

@@ -111,8 +111,8 @@ func TestAStallsTimeIsTakenApart(t *testing.T) {
 func TestOnlyFineExactSamplesAreTakenApart(t *testing.T) {
 	t.Parallel()
 	stolen := interval{state: 'R', ran: 5, cpu: 5, irqAccounted: true}
-	at5Hz, coarse := stolen, stolen
-	at5Hz.step, coarse.step = 0.2, 0.25
+	at4Hz, coarse := stolen, stolen
+	at4Hz.step, coarse.step = 0.25, 0.5
 	whole := accounted(stolen)
 	whole.Threads[0].Uncertainty = series.Second
 	tests := []struct {
@@ -121,8 +121,8 @@ func TestOnlyFineExactSamplesAreTakenApart(t *testing.T) {
 		set  *stallSet
 		some bool
 	}{
-		{"5 Hz is fine", accounted(at5Hz), stallsAt(10), true},
-		{"4 Hz is not", accounted(coarse), stallsAt(10), false},
+		{"4 Hz is fine", accounted(at4Hz), stallsAt(10), true},
+		{"2 Hz is not", accounted(coarse), stallsAt(10), false},
 		{"whole seconds are not", whole, stallsAt(10), false},
 		{"no stalls", accounted(stolen), stallsAt(), false},
 		{"a stall beside the samples", accounted(stolen), stallsAt(40), false},
@@ -167,5 +167,56 @@ func TestGradeANeedsHalfOfTheStallsTimeStolenOnHeavyCPUs(t *testing.T) {
 		if got := gradeA(tt.d); got != tt.want {
 			t.Errorf("%s: grade A %t, want %t", tt.name, got, tt.want)
 		}
+	}
+}
+
+// The kernel adds a wait for the CPU to run_delay when it ends. By hand: samples
+// every 50 ms from 9.80 to 10.20 s; the thread is runnable from 9.90 s, does not
+// run, and only the sample at 10.10 s tells of 200 ms of waiting: all of it was
+// queued, nothing was stolen.
+func TestADelayThatIsToldLateBelongsToTheTimeItWasWaitedIn(t *testing.T) {
+	t.Parallel()
+	late := func(told bool) *series.Series {
+		s := accounted(interval{state: 'R', ran: 50, cpu: 5, irqAccounted: true})
+		th := &s.Threads[0]
+		for i := range th.At {
+			switch {
+			case i <= 198: // up to 9.90 s
+				th.State[i] = 'S'
+			case i <= 202: // 9.95 to 10.10 s
+				th.Exec[i] = 0
+			}
+		}
+		if told {
+			th.RunDelay[202] = 200e6
+		}
+		return s
+	}
+	for name, tt := range map[string]struct {
+		told bool
+		want domain.Decomposed
+	}{
+		"told late: queued":             {true, domain.Decomposed{Stalls: 1, QueuedS: 0.2}},
+		"never told: it was not queued": {false, domain.Decomposed{Stalls: 1, StolenS: 0.2, StolenHeavyS: 0.2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := late(tt.told)
+			got := decompose(s, stallsAt(10), newPicture(s, newPath(s.Threads, s.Window), DefaultParams()))
+			if d := cmp.Diff(&tt.want, got, microseconds); d != "" {
+				t.Errorf("decomposition differs (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// A thread that is runnable at the last samples may be in a wait that has not
+// ended: no sample tells, so nothing is called stolen.
+func TestAWaitThatHasNotEndedIsUnexplained(t *testing.T) {
+	t.Parallel()
+	s := accounted(interval{state: 'R', cpu: 5, irqAccounted: true})
+	got := decompose(s, stallsAt(10), newPicture(s, newPath(s.Threads, s.Window), DefaultParams()))
+	if d := cmp.Diff(&domain.Decomposed{Stalls: 1, UnexplainedS: 0.2}, got, microseconds); d != "" {
+		t.Errorf("decomposition differs (-want +got):\n%s", d)
 	}
 }

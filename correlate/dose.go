@@ -254,8 +254,8 @@ func (c *coincidence) contrastWithin(st *strata, rank []float64) bool {
 	return false
 }
 
-// doseRanks gives each place the share of time spent at a lower dose; unknown
-// doses get the middle.
+// doseRanks gives each place the rank of its dose among places, from 0 to 1;
+// equal doses share one, unknown doses get the middle.
 func (c *coincidence) doseRanks() []float64 {
 	order := make([]int, 0, len(c.p.places))
 	for i := range c.p.places {

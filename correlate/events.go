@@ -144,7 +144,7 @@ func (r *eventRival) fromMeans(d *indicator, s *series.Series, prm Params) bool 
 	for i, m := range means {
 		// A mean over many quick acknowledgements hides one long one: several
 		// times the usual mean, and at least 2 ms, is out of the ordinary.
-		d.set(spans[i], m >= max(manyTimes*usual, 2000) || m >= float64(longRival(prm)))
+		d.set(spans[i], m >= max(prm.ManyTimes*usual, 2000) || m >= float64(longRival(prm)))
 	}
 	return len(means) > 0
 }

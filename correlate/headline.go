@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/corewait/corewait/correlate/stats"
@@ -166,7 +167,7 @@ func nextSteps(f *domain.Finding) []string {
 		}
 	}
 	if f.Verdict == domain.InsufficientData || f.Verdict == domain.Undetermined {
-		steps = append(steps, "Gather a longer or finer window: corewait collect script gathers every host file that analyze reads, corewait collect sql the waits.")
+		steps = slices.Insert(steps, 0, "Gather a longer or finer window: corewait collect script gathers every host file that analyze reads, corewait collect sql the waits.")
 	}
 	return steps
 }

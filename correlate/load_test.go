@@ -219,3 +219,43 @@ func TestDistinctVisitsAreGivenOnceWithPositions(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLoadJustBeforeIsTakenFromContextSwitchesOfEachSecond(t *testing.T) {
+	t.Parallel()
+	// Bursts of ten seconds in every minute, which half a minute averages out.
+	burst := func(k int) float64 {
+		if k%60 < 10 {
+			return 90_000
+		}
+		return 1000 + float64(k%60)
+	}
+	build := func(step int) *series.Series {
+		s := host(600)
+		s.Counters["user commits"] = demand(600, func(int) float64 { return 50 })
+		for k := 0; k < 600; k += step {
+			p := idleHost()
+			p.At, p.ContextSwitchesPerS = at(float64(k+step)), burst(k)
+			s.System = append(s.System, p)
+		}
+		return s
+	}
+	l := newLoad(build(1), DefaultParams())
+	if l.name != "commits_per_s" || l.short == nil || l.levels() != (len(l.cuts)+1)*(len(l.short.cuts)+1) {
+		t.Fatalf("load %q beside %v", l.name, l.short)
+	}
+	// In the midst of a burst and long after it the commits are the same.
+	in, after := l.key(at(308)), l.key(at(350))
+	if in[0] != after[0] || in[1] <= after[1] {
+		t.Errorf("strata %v in a burst, %v after it", in, after)
+	}
+	for name, s := range map[string]*series.Series{"points every three seconds": build(3), "no points": host(600)} {
+		if l := newLoad(s, DefaultParams()); l.short != nil || l.key(at(308))[1] != 0 || l.levels() != len(l.cuts)+1 {
+			t.Errorf("%s give a load just before", name)
+		}
+	}
+	few := build(1)
+	few.System = few.System[:59]
+	if newLoad(few, DefaultParams()).short != nil {
+		t.Error("under a minute of points gives a load just before")
+	}
+}

@@ -40,6 +40,14 @@ type Params struct {
 	RivalShare  float64       `json:"rival_share"`     // a rival that explains more of the same stalls spoils it
 	MinStalls   int           `json:"min_stalls"`      // fewer: insufficient data
 	OnsetWindow time.Duration `json:"onset_window_ns"` // how far before a stall's onset a rival is looked for
+
+	// Over these an indicator of a rival is raised. They are loose on purpose: an
+	// indicator accuses nobody unless it coincides with stalls.
+	ManyTimes   float64 `json:"many_times"`    // times the median that count as out of the ordinary
+	SlowAwaitMS float64 `json:"slow_await_ms"` // and ManyTimes the device's median
+	StealShare  float64 `json:"steal_share"`   // of all CPUs' time
+	SystemShare float64 `json:"system_share"`  // of all CPUs' time
+	SwapKiBPerS float64 `json:"swap_kib_per_s"`
 }
 
 // DefaultParams are the defaults of DESIGN; ADRs say why some differ.
@@ -51,6 +59,7 @@ func DefaultParams() Params {
 		SupportedP: 0.005, SupportedRatio: 2, SupportedStalls: 8, SupportedVisits: 5,
 		RejectedRatio: 1.5, CoarseKappa: 0.5, RejectedKappa: 0.7, ExposedLow: 0.02, ExposedHigh: 0.90,
 		MainShare: 0.5, MainLow: 1.0 / 3, RivalShare: 0.25, MinStalls: 5, OnsetWindow: 4 * time.Second,
+		ManyTimes: 4, SlowAwaitMS: 5, StealShare: 0.05, SystemShare: 0.25, SwapKiBPerS: 256,
 	}
 }
 

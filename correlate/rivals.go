@@ -127,7 +127,12 @@ const seenShare = 0.5
 func (d *indicator) judge(set *stallSet, prm Params, rng *rand.Rand) rival {
 	r := rival{cause: domain.Cause{Cause: d.cause}, explained: make([]bool, len(set.stalls)), share: math.NaN(), low: math.NaN(), high: math.NaN()}
 	seen, covered := d.coverage(set, 0, false, r.explained)
-	if len(set.stalls) == 0 || float64(seen) < seenShare*float64(len(set.stalls)) {
+	if len(set.stalls) == 0 {
+		r.cause.Verdict = domain.NotObservable
+		r.cause.Evidence = []string{"no stalls to compare with"}
+		return r
+	}
+	if float64(seen) < seenShare*float64(len(set.stalls)) {
 		r.cause.Verdict = domain.NotObservable
 		r.cause.Evidence = []string{fmt.Sprintf("%s was seen around %d of %d stalls only", d.what, seen, len(set.stalls))}
 		return r
@@ -202,16 +207,11 @@ func (d *indicator) shifted(set *stallSet, covered int, strictly bool, rng *rand
 	return expected / float64(rounds), float64(1+atLeast) / float64(1+rounds)
 }
 
-// Thresholds over which an indicator is raised. They are loose on purpose: an
-// indicator accuses nobody unless it coincides with stalls.
+// What is looked at around a stall for what stalls do not raise, in seconds:
+// tools print whole seconds.
 const (
-	slowAwaitMS  = 5    // and 4 times the device's median
-	manyTimes    = 4    // times the median that count as out of the ordinary
-	stealShare   = 0.05 // of all CPUs' time
-	systemShare  = 0.25 // of all CPUs' time
-	swapKiBPerS  = 256
-	causalBefore = 1 // seconds before onset for what stalls do not raise
-	causalAfter  = 1 // seconds after the instant: tools print whole seconds
+	causalBefore = 1
+	causalAfter  = 1
 )
 
 // indicators builds those that the series can feed.
@@ -225,7 +225,7 @@ func indicators(s *series.Series, prm Params) []*indicator {
 	return out
 }
 
-func storageIndicator(s *series.Series, _ Params) *indicator {
+func storageIndicator(s *series.Series, prm Params) *indicator {
 	if len(s.Disks) == 0 {
 		return nil
 	}
@@ -239,7 +239,7 @@ func storageIndicator(s *series.Series, _ Params) *indicator {
 			v = append(v, s.Disks[j].AwaitMS)
 			j++
 		}
-		over := max(slowAwaitMS, manyTimes*medianOf(v))
+		over := max(prm.SlowAwaitMS, prm.ManyTimes*medianOf(v))
 		limit = max(limit, over)
 		usual := usualStep(s.Disks[i:j], func(p *series.DiskPoint) series.Micros { return p.At })
 		for k := i; k < j; k++ {
@@ -260,9 +260,9 @@ func saturationIndicator(s *series.Series, prm Params) *indicator {
 	if len(queue) == 0 && len(system) == 0 {
 		return nil
 	}
-	over := max(float64(len(s.Online)), manyTimes*medianOf(queue), 4)
+	over := max(float64(len(s.Online)), prm.ManyTimes*medianOf(queue), 4)
 	usualSystem := medianOf(system)
-	overSystem := max(systemShare, manyTimes*usualSystem)
+	overSystem := min(0.9, max(prm.SystemShare, prm.ManyTimes*usualSystem))
 	d := newIndicator(domain.CauseCPUSaturation, fmt.Sprintf("run queue of %.0f and more with raised system time, or system time over %.0f %%", over, 100*overSystem), s.Window)
 	d.before, d.after, d.strict = int(micros(prm.OnsetWindow)/series.Second), causalAfter, true
 	usual := usualStep(s.System, func(p *series.SystemPoint) series.Micros { return p.At })
@@ -276,7 +276,7 @@ func saturationIndicator(s *series.Series, prm Params) *indicator {
 	return d
 }
 
-func stealIndicator(s *series.Series, _ Params) *indicator {
+func stealIndicator(s *series.Series, prm Params) *indicator {
 	d := newIndicator(domain.CauseCPUSteal, "", s.Window)
 	d.before, d.after = causalBefore, causalAfter
 	var v []float64
@@ -284,7 +284,7 @@ func stealIndicator(s *series.Series, _ Params) *indicator {
 		v = appendKnown(v, s.System[i].Steal)
 	}
 	usual := usualStep(s.System, func(p *series.SystemPoint) series.Micros { return p.At })
-	over := max(stealShare, manyTimes*medianOf(v))
+	over := max(prm.StealShare, prm.ManyTimes*medianOf(v))
 	for i := range s.System {
 		if p := &s.System[i]; !math.IsNaN(p.Steal) {
 			d.set(series.Span{From: p.At - usual, To: p.At}, p.Steal >= over)
@@ -294,7 +294,7 @@ func stealIndicator(s *series.Series, _ Params) *indicator {
 		for i := range s.CPU.Host {
 			v = appendKnown(v, s.CPU.Host[i].Steal)
 		}
-		over = max(stealShare, manyTimes*medianOf(v))
+		over = max(prm.StealShare, prm.ManyTimes*medianOf(v))
 		for i := range s.CPU.Host {
 			if h := &s.CPU.Host[i]; !math.IsNaN(h.Steal) {
 				d.set(h.Span, h.Steal >= over)
@@ -308,7 +308,7 @@ func stealIndicator(s *series.Series, _ Params) *indicator {
 	return d
 }
 
-func swapIndicator(s *series.Series, _ Params) *indicator {
+func swapIndicator(s *series.Series, prm Params) *indicator {
 	var v []float64
 	for i := range s.System {
 		v = appendKnown(v, s.System[i].SwapPerS)
@@ -316,7 +316,7 @@ func swapIndicator(s *series.Series, _ Params) *indicator {
 	if len(v) == 0 {
 		return nil
 	}
-	over := max(swapKiBPerS, manyTimes*medianOf(v))
+	over := max(prm.SwapKiBPerS, prm.ManyTimes*medianOf(v))
 	d := newIndicator(domain.CauseSwapping, fmt.Sprintf("swapping over %.0f KiB/s", over), s.Window)
 	d.before, d.after = causalBefore, causalAfter
 	usual := usualStep(s.System, func(p *series.SystemPoint) series.Micros { return p.At })

@@ -53,7 +53,7 @@ type StallMark struct {
 	LongestMS float64   `json:"longest_ms"`
 	Waiters   int       `json:"waiters"`
 	CPUs      []int     `json:"cpus"`     // where the process was; empty where unknown
-	Exposure  string    `json:"exposure"` // "heavy", "sibling", "light", "unknown"
+	Exposure  string    `json:"exposure"` // "heavy", "sibling", "light", "shared" with the partner instance, "unknown"
 }
 
 // Window is half-open: [From, To).

@@ -30,12 +30,13 @@ func WatchLGWR() Watch {
 }
 
 // WatchLMS is the watch of Cache Fusion: sessions in gc waits depend on the
-// LMS processes of the instance that serves the block.
+// LMS processes of the instance that serves the block: LMS0 and its like, each
+// of which counts where it ran.
 func WatchLMS() Watch {
 	return Watch{
 		Name:    "lms",
-		Process: regexp.MustCompile(`^ora_lms[0-9a-z]_([A-Za-z0-9_$#]+)$`),
-		Workers: nil,
+		Process: regexp.MustCompile(`^ora_lms0_([A-Za-z0-9_$#]+)$`),
+		Workers: regexp.MustCompile(`^ora_lms[1-9a-z]_([A-Za-z0-9_$#]+)$`),
 		Events: []string{
 			"gc cr block 2-way", "gc cr block 3-way", "gc cr block busy", "gc cr block congested", "gc cr request",
 			"gc cr multi block request", "gc current block 2-way", "gc current block 3-way", "gc current block busy",
@@ -48,16 +49,24 @@ func WatchLMS() Watch {
 // Watches are the watches that ship.
 func Watches() []Watch { return []Watch{WatchLGWR(), WatchLMS()} }
 
+// WatchNamed gives the watch of that name.
+func WatchNamed(name string) (Watch, bool) {
+	for _, w := range Watches() {
+		if w.Name == name {
+			return w, true
+		}
+	}
+	return Watch{}, false
+}
+
 // Instance gives the SID that a command of the watch names, and whether the
 // command belongs to the watch; worker says which kind it is.
 func (w *Watch) Instance(command string) (sid string, worker, ok bool) {
 	if m := w.Process.FindStringSubmatch(command); m != nil {
 		return m[1], false, true
 	}
-	if w.Workers != nil {
-		if m := w.Workers.FindStringSubmatch(command); m != nil {
-			return m[1], true, true
-		}
+	if m := w.Workers.FindStringSubmatch(command); m != nil {
+		return m[1], true, true
 	}
 	return "", false, false
 }

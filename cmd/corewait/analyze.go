@@ -66,6 +66,7 @@ how strong the evidence is, and which other explanations it beats.`,
 	f.StringVar(&o.Node, "node", "", "the node (host) to analyse where the files hold several")
 	f.StringVar(&o.Instance, "instance", "", "the instance (SID) to analyse where the files hold several")
 	f.IntVar(&o.InstID, "inst-id", -1, "the INST_ID of Oracle's rows that belongs to the instance")
+	f.StringVar(&o.Watch, "watch", "lgwr", "what to watch: lgwr with log file sync, or lms with gc waits")
 	f.DurationVar(&o.Params.Threshold, "threshold", 100*time.Millisecond, "a wait at least this long is slow")
 	f.Float64Var(&o.Params.HeavyPerSecond, "heavy-per-second", o.Params.HeavyPerSecond, "device interrupts/s over which a CPU is heavy")
 	return c

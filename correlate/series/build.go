@@ -35,6 +35,12 @@ func (e *AmbiguousError) Error() string { return e.What + ": choose with " + e.F
 // none). Where no process was seen there is one choice, of the only INST_ID or
 // of the one that runs on the node.
 func (b *Builder) Instances(want Choice) ([]Choice, []string, error) {
+	cut := b.completeSIDs(want.Instance)
+	found, warnings, err := b.choose(want)
+	return found, append(cut, warnings...), err
+}
+
+func (b *Builder) choose(want Choice) ([]Choice, []string, error) {
 	sids := b.sids()
 	ids := b.instIDs()
 	if want.Instance != "" {
@@ -431,7 +437,7 @@ func (b *Builder) extent(s *Series) Span {
 		if empty {
 			return Span{}
 		}
-		return host
+		return s.whereWaitsAreKnown(host)
 	}
 	if b.window.From > noFrom {
 		host.From = b.window.From
@@ -444,6 +450,26 @@ func (b *Builder) extent(s *Series) Span {
 		host.To = b.window.From
 	}
 	return host
+}
+
+// whereWaitsAreKnown narrows a window to the time that Oracle's records cover,
+// where they tell: time without them is no time without stalls. A spool of long
+// rows only tells nothing by its silence.
+func (s *Series) whereWaitsAreKnown(w Span) Span {
+	known := emptySpan()
+	switch {
+	case len(s.Waits) > 0 && !s.Filtered && len(s.Ticks) > 1:
+		known = Span{s.Ticks[0].At - Second, s.Ticks[len(s.Ticks)-1].At + Second}
+	case len(s.Waits) == 0 && len(s.Histograms) > 0:
+		for i := range s.Histograms {
+			known.grow(s.Histograms[i].From)
+			known.grow(s.Histograms[i].To)
+		}
+	}
+	if from, to := max(w.From, known.From), min(w.To, known.To); known.From < known.To && from < to {
+		return Span{from, to}
+	}
+	return w
 }
 
 func (b *Builder) interruptNotes() []string {

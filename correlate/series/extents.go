@@ -2,10 +2,10 @@ package series
 
 import "math"
 
-// Extents gives the time that host records and that Oracle's records cover;
-// a zero Span where there are none.
-func (b *Builder) Extents() (host, oracle Span) {
-	host, oracle = emptySpan(), emptySpan()
+// Extents gives the time that host records cover, that all of Oracle's records
+// cover, and that ASH rows alone cover; a zero Span where there are none.
+func (b *Builder) Extents() (host, oracle, ash Span) {
+	host, oracle, ash = emptySpan(), emptySpan(), emptySpan()
 	for _, t := range b.threads {
 		for _, at := range t.At {
 			host.grow(at)
@@ -28,6 +28,7 @@ func (b *Builder) Extents() (host, oracle Span) {
 	}
 	for _, at := range b.ticks {
 		oracle.grow(at)
+		ash.grow(at)
 	}
 	for _, snaps := range b.hist {
 		for i := range snaps {
@@ -39,7 +40,7 @@ func (b *Builder) Extents() (host, oracle Span) {
 			oracle.grow(p.at)
 		}
 	}
-	return host.orZero(), oracle.orZero()
+	return host.orZero(), oracle.orZero(), ash.orZero()
 }
 
 func emptySpan() Span { return Span{math.MaxInt64, math.MinInt64} }

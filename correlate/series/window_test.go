@@ -237,7 +237,7 @@ func TestExtentsOfHostAndOracle(t *testing.T) {
 			t.Parallel()
 			b := newTestBuilder()
 			must(t, tt.feed(b))
-			host, oracle := b.Extents()
+			host, oracle, _ := b.Extents()
 			if got := []Span{host, oracle}; !slices.Equal(got, []Span{tt.host, tt.oracle}) {
 				t.Errorf("got %v, want %v", relative(got), relative([]Span{tt.host, tt.oracle}))
 			}

@@ -1,11 +1,13 @@
 package analysis
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/corewait/corewait/correlate"
+	"github.com/corewait/corewait/domain"
 	"github.com/corewait/corewait/ingest/files"
 )
 
@@ -18,7 +20,8 @@ type Options struct {
 	HostTimezone string // of host times that carry none
 	Node         string
 	Instance     string
-	InstID       int // negative: not chosen
+	InstID       int    // negative: not chosen
+	Watch        string // "lgwr" (default) or "lms"
 	Params       correlate.Params
 	Limits       files.Limits
 	Progress     files.Progress // may be nil
@@ -35,6 +38,7 @@ type options struct {
 	Options
 	from, to time.Time
 	db, host *time.Location
+	watch    domain.Watch
 }
 
 // validate checks the options and reads times and zones.
@@ -48,6 +52,10 @@ func (o Options) validate() (*options, error) {
 	}
 	if !(o.Params.HeavyPerSecond > 0) {
 		return nil, usage("--heavy-per-second %v: must be over zero", o.Params.HeavyPerSecond)
+	}
+	var known bool
+	if v.watch, known = domain.WatchNamed(cmp.Or(o.Watch, "lgwr")); !known {
+		return nil, usage("--watch %q: lgwr or lms", o.Watch)
 	}
 	var err error
 	if v.db, err = zone("--db-timezone", o.DBTimezone); err != nil {

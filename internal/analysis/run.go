@@ -86,13 +86,13 @@ func (v *options) nodes(set *files.Set) ([]files.Node, error) {
 // node analyses every instance of one node that was asked for.
 func (v *options) node(ctx context.Context, set *files.Set, n files.Node, res *Result) (problems []string, err error) {
 	zones, timezone, zoneWarnings := set.ResolveZones(n.Name, v.db, v.host)
-	b := series.NewBuilder(domain.WatchLGWR(), domain.Window{From: v.from, To: v.to})
+	b := series.NewBuilder(v.watch, domain.Window{From: v.from, To: v.to})
 	report, err := set.Read(ctx, n.Name, zones, b, v.Progress)
 	if err != nil {
 		return nil, inputError(ctx, err)
 	}
-	host, oracle := b.Extents()
-	if err := v.usable(set, n, host, oracle); err != nil {
+	host, oracle, ash := b.Extents()
+	if err := v.usable(set, n, host, oracle, ash); err != nil {
 		return nil, err
 	}
 	choices, warnings, err := b.Instances(series.Choice{Node: n.Name, Instance: v.Instance, InstID: v.InstID})
@@ -115,7 +115,7 @@ func (v *options) node(ctx context.Context, set *files.Set, n files.Node, res *R
 var errNothing = errors.New("nothing usable")
 
 // usable checks that the host's and Oracle's records meet in time.
-func (v *options) usable(set *files.Set, n files.Node, host, oracle series.Span) error {
+func (v *options) usable(set *files.Set, n files.Node, host, oracle, ash series.Span) error {
 	none := series.Span{}
 	if host == none && oracle == none {
 		if !v.from.IsZero() || !v.to.IsZero() {
@@ -123,11 +123,20 @@ func (v *options) usable(set *files.Set, n files.Node, host, oracle series.Span)
 		}
 		return fmt.Errorf("%w%s", nothingUsable(set), ofNode(n.Name))
 	}
-	if host == none || oracle == none || host.From <= oracle.To+tolerance && oracle.From <= host.To+tolerance {
-		return nil
+	for _, o := range []struct {
+		what string
+		span series.Span
+	}{{"Oracle files", oracle}, {"ASH rows", ash}} {
+		if host != none && o.span != none && !meet(host, o.span) {
+			return fmt.Errorf("%w: host files cover %s and %s %s: they do not overlap; %s",
+				ErrInput, spanText(host), o.what, spanText(o.span), likelyOffset(host, o.span))
+		}
 	}
-	return fmt.Errorf("%w: host files cover %s and Oracle files %s: they do not overlap; %s",
-		ErrInput, spanText(host), spanText(oracle), likelyOffset(host, oracle))
+	return nil
+}
+
+func meet(a, b series.Span) bool {
+	return a.From <= b.To+tolerance && b.From <= a.To+tolerance
 }
 
 // tolerance: spans that miss each other by less still count as meeting.
