@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/corewait/corewait/correlate"
@@ -76,7 +77,7 @@ func coincidence(f *domain.Finding) []Block {
 		return significant(&v)
 	}
 	t := &Table{
-		Columns: []Column{{"LGWR was on", Left}, {"stalls", Right}, {"expected", Right}, {"seconds", Right}, {"stalls/h", Right}},
+		Columns: []Column{{watched(f) + " was on", Left}, {"stalls", Right}, {"expected", Right}, {"seconds", Right}, {"stalls/h", Right}},
 		Rows: [][]string{
 			{"a heavy CPU", count(c.StallsExposed), number(c.ExpectedExposed, 1), number(&c.SecondsExposed, 0), perHour(c.StallsExposed, c.SecondsExposed)},
 			{"another CPU", count(c.StallsUnexposed), number(rest(c), 1), number(&c.SecondsUnexposed, 0), perHour(c.StallsUnexposed, c.SecondsUnexposed)},
@@ -86,16 +87,19 @@ func coincidence(f *domain.Finding) []Block {
 	return []Block{{Table: t}, {Items: []string{
 		fmt.Sprintf("ratio %s (95 %% interval %s); stratified by load and time %s (%s)",
 			ratio(c.RelativeRisk, c.RelativeRiskCI), interval(c.RelativeRiskCI), ratio(c.StratifiedRR, c.StratifiedRRCI), interval(c.StratifiedRRCI)),
-		fmt.Sprintf("p = %s by drawing LGWR's stays anew; exposed stalls lie in %d stays; placebo p = %s", significant(c.PValue), c.VisitsExposed, significant(c.PlaceboP)),
+		fmt.Sprintf("p = %s by drawing the stays of %s anew; exposed stalls lie in %d stays; placebo p = %s", significant(c.PValue), watched(f), c.VisitsExposed, significant(c.PlaceboP)),
 		fmt.Sprintf("evidence of grade %s: %s", f.Grade, gradeText(f.Grade)),
 	}}}
 }
 
+// watched names the watched process for people.
+func watched(f *domain.Finding) string { return strings.ToUpper(f.Watch) }
+
 func gradeText(g string) string {
 	if g == "A" {
-		return "at least half of the stalls' time was seen to be taken from LGWR on a heavy CPU"
+		return "at least half of the stalls' time was seen to be taken from the process on a heavy CPU"
 	}
-	return "association in time; files carry no more"
+	return "association in time: the placement gathered does not tell what the process did meanwhile"
 }
 
 func rest(c *domain.Coincidence) *float64 {
@@ -130,7 +134,7 @@ func cpus(f *domain.Finding) []Block {
 	t := &Table{
 		Columns: []Column{
 			{"CPU", Right}, {"node", Right}, {"core", Right}, {"interrupts/s", Right}, {"irq time", Right}, {"heavy", Left},
-			{"LGWR there", Right}, {"stalls", Right}, {"expected", Right},
+			{watched(f) + " there", Right}, {"stalls", Right}, {"expected", Right},
 		},
 		Marks: map[int]Mark{},
 	}
@@ -166,7 +170,7 @@ func pictureText(f *domain.Finding) string {
 	}
 	s += fmt.Sprintf(". Gini of device interrupts %s over CPUs, %s over cores.", number(in.Gini, 2), number(in.GiniCores, 2))
 	if p := f.Placement; p != nil {
-		s += fmt.Sprintf(" LGWR spent %s of the time on heavy CPUs", percent(p.HeavyShare))
+		s += fmt.Sprintf(" %s spent %s of the time on heavy CPUs", watched(f), percent(p.HeavyShare))
 		if p.SiblingShare != nil && *p.SiblingShare > 0 {
 			s += fmt.Sprintf(" and %s beside a heavy sibling", percent(p.SiblingShare))
 		}

@@ -43,12 +43,12 @@ func (g *svg) end() {
 // leaf writes an element without content.
 func (g *svg) leaf(name string, attributes ...string) { g.tag(name, attributes, "/>") }
 
-func (g *svg) tag(name string, attributes []string, close string) {
+func (g *svg) tag(name string, attributes []string, ending string) {
 	g.b.WriteString("<" + name)
 	for i := 0; i+1 < len(attributes); i += 2 {
 		g.b.WriteString(" " + attributes[i] + `="` + html.EscapeString(Clean(attributes[i+1])) + `"`)
 	}
-	g.b.WriteString(close)
+	g.b.WriteString(ending)
 }
 
 // text writes a line of text; the class says how it looks and where its anchor is.

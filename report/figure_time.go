@@ -57,8 +57,8 @@ func (a timeAxis) step() (time.Duration, string) {
 			break
 		}
 	}
-	if n := length / step / mostTicks; n > 0 { // many days
-		step *= n + 1
+	if days := int(length/step) / mostTicks; days > 0 {
+		step = time.Duration(days+1) * 24 * time.Hour
 	}
 	switch {
 	case step < time.Minute:
@@ -74,7 +74,7 @@ func (a timeAxis) draw(g *svg, y float64) {
 	step, layout := a.step()
 	from := series.ToTime(a.window.From).In(a.zone)
 	day := time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, a.zone)
-	first := day.Add((from.Sub(day) + step - 1) / step * step)
+	first := day.Add((from.Sub(day) + step - 1).Truncate(step))
 	g.line(a.x0, y, a.x1, y, "axis")
 	for t := first; !t.After(series.ToTime(a.window.To)); t = t.Add(step) {
 		x := a.x(series.FromTime(t))

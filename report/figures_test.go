@@ -116,7 +116,7 @@ func TestAFilteredSpoolSaysThatItHoldsLongWaitsOnly(t *testing.T) {
 	t.Parallel()
 	s := hour()
 	s.Filtered = true
-	text := textOf(parsed(t, page(t, Illustrated{analysed(t, s), s})))
+	text := textOf(parsed(t, rendered(t, Illustrated{analysed(t, s), s})))
 	for _, want := range []string{"holds long waits only: nothing is known here of the shorter ones", "quiet time and gaps cannot be told apart"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("page lacks %q", want)
@@ -295,7 +295,7 @@ func TestAxesHaveAFewTicksAtRoundLocalTimes(t *testing.T) {
 		"an hour from a second":  {1, 3601, ">09:10<", 5, 11},
 		"a day":                  {0, 86400, ">09:00<", 5, 11},
 		"two days carry dates":   {0, 2 * 86400, ">2 Mar 12:00<", 3, 11},
-		"a year is not a forest": {0, 365 * 86400, ">3 Mar 00:00<", 3, 12},
+		"a year, 37 days a tick": {0, 365 * 86400, ">8 Apr 00:00<", 3, 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -321,5 +321,25 @@ func TestAnUnreadableWindowDrawsNoTimeAxis(t *testing.T) {
 	}
 	if figure, _ := coverageFigure(&domain.Finding{}, s, "f1"); figure != "" {
 		t.Error("coverage of no time")
+	}
+}
+
+func TestAFigureEscapesTextAndAttributes(t *testing.T) {
+	t.Parallel()
+	g := newSVG(10, hostile)
+	g.text(1, 2, "small", hostile)
+	figure := string(g.done())
+	if n := wellFormed(t, figure); n != 1 {
+		t.Fatalf("%d figures, want 1", n)
+	}
+	var tags []string
+	for _, e := range elements(parsed(t, figure)) {
+		tags = append(tags, e.Data)
+		if e.Data == "svg" && !strings.HasPrefix(attribute(e, "aria-label"), "--><script>alert(1)</script>\"'`") {
+			t.Errorf("the name became %q", attribute(e, "aria-label"))
+		}
+	}
+	if want := []string{"html", "head", "body", "svg", "text"}; !slices.Equal(tags, want) {
+		t.Errorf("elements %v, want %v", tags, want)
 	}
 }

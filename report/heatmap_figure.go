@@ -159,7 +159,7 @@ func diamondAt(x, y float64) string { return "M" + px(x) + " " + px(y-6) + "l5 6
 // above the plot. It gives the number of marks by kind.
 func drawStalls(g *svg, h *heatmap, f *domain.Finding, axis timeAxis) []int {
 	ticks := strings.Builder{}
-	marks := make([]strings.Builder, len(stallKinds))
+	marks := make([][]byte, len(stallKinds))
 	counts := make([]int, len(stallKinds))
 	for i := range f.StallList {
 		st := &f.StallList[i]
@@ -168,19 +168,19 @@ func drawStalls(g *svg, h *heatmap, f *domain.Finding, axis timeAxis) []int {
 		k := kindOf(st)
 		counts[k]++
 		if len(st.CPUs) == 0 {
-			marks[k].WriteString(stallKinds[k].shape(x, heatTop-20))
+			marks[k] = append(marks[k], stallKinds[k].shape(x, heatTop-20)...)
 		}
 		for _, c := range st.CPUs {
 			if r, ok := h.rowOf[c]; ok {
-				marks[k].WriteString(stallKinds[k].shape(x, heatTop+(float64(r)+0.5)*float64(h.rowHeight)))
+				marks[k] = append(marks[k], stallKinds[k].shape(x, heatTop+(float64(r)+0.5)*float64(h.rowHeight))...)
 			}
 		}
 	}
 	g.text(4, heatTop-6, "small", "stalls")
 	g.leaf("path", "d", ticks.String(), "class", "stall-tick")
 	for k := range stallKinds {
-		if marks[k].Len() > 0 {
-			g.leaf("path", "d", marks[k].String(), "class", "stall "+stallKinds[k].class)
+		if len(marks[k]) > 0 {
+			g.leaf("path", "d", string(marks[k]), "class", "stall "+stallKinds[k].class)
 		}
 	}
 	return counts
@@ -199,7 +199,7 @@ func kindOf(st *domain.StallMark) int {
 // legend explains colours and marks.
 func (h *heatmap) legend(g *svg, id string, y float64, stalls []int) {
 	g.text(heatLeft, y+6, "small", h.measure+" ("+h.scale.kind()+")")
-	h.scale.bar(g, id+"-scale", heatLeft, y+14, 300)
+	h.scale.bar(g, id+"-heat-scale", heatLeft, y+14, 300)
 	x := heatLeft + 350
 	g.hatched(x, y+14, 24, 12, id+"-gap")
 	g.text(x+30, y+24, "small", "not observed")

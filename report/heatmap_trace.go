@@ -80,7 +80,7 @@ var traceLevels = []float64{0.5, 0.1, 0}
 func (t *trace) paths(h *heatmap, w series.Span, x0, y0 float64) (levels []string, outline string) {
 	var edge strings.Builder
 	perColumn := float64(w.To-w.From) / float64(series.Second) / heatColumns
-	out := make([]strings.Builder, len(traceLevels))
+	strokes := make([][]byte, len(traceLevels))
 	for r, columns := range t.columns {
 		y := y0 + (float64(r)+0.5)*float64(h.rowHeight)
 		for c := 0; c < len(columns); {
@@ -90,15 +90,15 @@ func (t *trace) paths(h *heatmap, w series.Span, x0, y0 float64) (levels []strin
 				n++
 			}
 			if level >= 0 {
-				out[level].WriteString("M" + px(x0+float64(c)) + " " + px(y) + "h" + px(float64(n)))
+				strokes[level] = append(strokes[level], "M"+px(x0+float64(c))+" "+px(y)+"h"+px(float64(n))...)
 				edge.WriteString("M" + px(x0+float64(c)-1) + " " + px(y) + "h" + px(float64(n+2)))
 			}
 			c += n
 		}
 	}
-	levels = make([]string, len(out))
-	for i := range out {
-		levels[i] = out[i].String()
+	levels = make([]string, len(strokes))
+	for i := range strokes {
+		levels[i] = string(strokes[i])
 	}
 	return levels, edge.String()
 }

@@ -270,14 +270,18 @@ func longestStalls(f *domain.Finding) []Block {
 	}
 	chosen := longest(f.StallList, longestListed)
 	zone, name := zoneOf(f)
-	t := &Table{Columns: []Column{{"at (" + name + ")", Left}, {"longest wait, ms", Right}, {"sessions", Right}, {"LGWR on CPU", Left}, {"which is", Left}}}
+	layout := "15:04:05"
+	if f.Window.Duration() > 12*time.Hour {
+		layout = "2 Jan 15:04:05"
+	}
+	t := &Table{Columns: []Column{{"at (" + name + ")", Right}, {"longest, ms", Right}, {"sessions", Right}, {"LGWR on CPU", Left}, {"which is", Left}}}
 	for i := range chosen {
 		st := &chosen[i]
 		where := unknown
 		if len(st.CPUs) > 0 {
 			where = correlate.CPUList(st.CPUs)
 		}
-		t.Rows = append(t.Rows, []string{st.At.In(zone).Format("2006-01-02 15:04:05"), number(&st.LongestMS, 0), count(st.Waiters), where, stallKinds[kindOf(st)].text})
+		t.Rows = append(t.Rows, []string{st.At.In(zone).Format(layout), number(&st.LongestMS, 0), count(st.Waiters), where, stallKinds[kindOf(st)].text})
 	}
 	if n := len(f.StallList) - len(chosen); n > 0 {
 		t.Note = fmt.Sprintf("%s shorter ones are in --json", count(n))

@@ -16,8 +16,8 @@ import (
 	"github.com/corewait/corewait/domain"
 )
 
-// page renders findings to HTML.
-func page(t *testing.T, findings ...Illustrated) string {
+// rendered renders findings to HTML.
+func rendered(t *testing.T, findings ...Illustrated) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := HTML(&b, findings); err != nil {
@@ -91,7 +91,7 @@ func textOf(n *html.Node) string {
 func TestThePageRunsNothingAndAsksNobody(t *testing.T) {
 	t.Parallel()
 	s := hour()
-	text := page(t, Illustrated{analysed(t, s), s})
+	text := rendered(t, Illustrated{analysed(t, s), s})
 	if m := regexp.MustCompile(`(?i)https?:|<script|javascript:|@import|url\(["']?[^#)]`).FindString(text); m != "" {
 		t.Errorf("page contains %q", m)
 	}
@@ -140,7 +140,7 @@ func wellFormed(t *testing.T, text string) int {
 func TestEveryFigureIsWellFormedAndNamedForAScreenReader(t *testing.T) {
 	t.Parallel()
 	s := hour()
-	text := page(t, Illustrated{analysed(t, s), s})
+	text := rendered(t, Illustrated{analysed(t, s), s})
 	// heatmap, map, ratios, dose, waits, coverage
 	if n := wellFormed(t, text); n != 6 {
 		t.Errorf("%d figures, want 6", n)
@@ -160,7 +160,7 @@ func TestAStrangerReadsOnTopWhichCPUsWhichPortAndHowSure(t *testing.T) {
 		t.Fatalf("verdict %s: %s", f.Verdict, f.Headline)
 	}
 	var header *html.Node
-	for _, e := range elements(parsed(t, page(t, Illustrated{f, s}))) {
+	for _, e := range elements(parsed(t, rendered(t, Illustrated{f, s}))) {
 		if e.Data == "header" {
 			header = e
 			break
@@ -193,7 +193,7 @@ func TestNamesFromInputStayText(t *testing.T) {
 	f.Inputs = []domain.Input{{Path: hostile, Kind: hostile, Note: hostile, FirstBad: &bond}}
 	f.Causes = append(f.Causes, domain.Cause{Cause: hostile, Verdict: hostile, Evidence: []string{hostile}})
 	f.Interrupts.DoseMeasure, f.Waits.Event, f.Params = hostile, hostile, map[string]string{hostile: hostile}
-	text := page(t, Illustrated{f, s})
+	text := rendered(t, Illustrated{f, s})
 	wellFormed(t, text)
 	for _, e := range elements(parsed(t, text)) {
 		if e.Data == "script" || e.Data == "img" {
@@ -212,9 +212,9 @@ func TestTheSameFindingGivesTheSameBytes(t *testing.T) {
 	t.Parallel()
 	s := hour()
 	f := analysed(t, s)
-	first := page(t, Illustrated{f, s})
+	first := rendered(t, Illustrated{f, s})
 	for range 5 {
-		if page(t, Illustrated{f, s}) != first {
+		if rendered(t, Illustrated{f, s}) != first {
 			t.Fatal("two renderings differ")
 		}
 	}
@@ -223,7 +223,7 @@ func TestTheSameFindingGivesTheSameBytes(t *testing.T) {
 func TestADayOf256CPUsStaysSmall(t *testing.T) {
 	t.Parallel()
 	s := day()
-	text := page(t, Illustrated{analysed(t, s), s})
+	text := rendered(t, Illustrated{analysed(t, s), s})
 	if len(text) > 3<<20 {
 		t.Errorf("page has %d bytes", len(text))
 	}
@@ -238,7 +238,7 @@ func TestSeveralFindingsShareAPageWithoutSharingAnchors(t *testing.T) {
 	f := analysed(t, s)
 	seen := map[string]bool{}
 	articles := 0
-	for _, e := range elements(parsed(t, page(t, Illustrated{f, s}, Illustrated{f, s}))) {
+	for _, e := range elements(parsed(t, rendered(t, Illustrated{f, s}, Illustrated{f, s}))) {
 		if e.Data == "article" {
 			articles++
 		}
@@ -255,7 +255,7 @@ func TestSeveralFindingsShareAPageWithoutSharingAnchors(t *testing.T) {
 	if articles != 2 {
 		t.Errorf("%d articles, want 2", articles)
 	}
-	for _, e := range elements(parsed(t, page(t, Illustrated{f, s}, Illustrated{f, s}))) {
+	for _, e := range elements(parsed(t, rendered(t, Illustrated{f, s}, Illustrated{f, s}))) {
 		if ref, ok := strings.CutPrefix(attribute(e, "href"), "#"); ok && !seen[ref] {
 			t.Errorf("link to %q, which is not there", ref)
 		}
@@ -265,16 +265,24 @@ func TestSeveralFindingsShareAPageWithoutSharingAnchors(t *testing.T) {
 func TestAFindingWithNothingKnownIsStillAPage(t *testing.T) {
 	t.Parallel()
 	empty := &series.Series{Watch: domain.WatchLGWR(), Window: span(0, 0)}
+	blink := hour()
+	blink.Window.To = blink.Window.From + 1
 	for name, d := range map[string]Illustrated{
 		"no records at all":        {analysed(t, empty), empty},
 		"no series":                {analysed(t, hour()), nil},
+		"a microsecond":            {analysed(t, blink), blink},
 		"a finding of zero values": {&domain.Finding{}, &series.Series{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if text := page(t, d); !strings.Contains(text, "Which CPUs are heavy with interrupts") {
+			text := rendered(t, d)
+			if !strings.Contains(text, "Which CPUs are heavy with interrupts") {
 				t.Error("page lacks its head")
 			}
+			if strings.Contains(text, "NaN") || strings.Contains(text, "Inf\"") {
+				t.Error("a figure has a coordinate that is no number")
+			}
+			wellFormed(t, text)
 		})
 	}
 	if err := HTML(io.Discard, nil); err == nil {
@@ -286,14 +294,14 @@ func TestRemediesAreShownWithTheirCostOnlyWhereInterruptsAreTheVerdict(t *testin
 	t.Parallel()
 	s := hour()
 	f := analysed(t, s)
-	guilty := textOf(parsed(t, page(t, Illustrated{f, s})))
+	guilty := textOf(parsed(t, rendered(t, Illustrated{f, s})))
 	for _, want := range []string{"change window", "rollback", "ethtool -X ens3f0", "the IRQs of ens3f0 (120)", "cpuset", "802.3ad"} {
 		if !strings.Contains(guilty, want) {
 			t.Errorf("page lacks %q", want)
 		}
 	}
 	f.Verdict = domain.CauseStorage
-	if text := textOf(parsed(t, page(t, Illustrated{f, s}))); strings.Contains(text, "rollback") {
+	if text := textOf(parsed(t, rendered(t, Illustrated{f, s}))); strings.Contains(text, "rollback") {
 		t.Error("a page whose verdict is storage shows how to move interrupts")
 	}
 }

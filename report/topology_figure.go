@@ -176,7 +176,7 @@ func (m *nodeMap) drawThread(g *svg, t threadCell, x, y, cellWidth float64) {
 func (m *nodeMap) legend(g *svg, id string, y float64) {
 	if m.measure != "" {
 		g.text(0, y+8, "small", doseText(m.measure))
-		m.scale.bar(g, id+"-dose", 0, y+16, 300)
+		m.scale.bar(g, id+"-dose-scale", 0, y+16, 300)
 	}
 	const cellWidth = cellStep - cellMargin
 	x := 350.0

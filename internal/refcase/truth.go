@@ -37,8 +37,8 @@ func (w *world) accept(t *Truth) []string {
 	switch {
 	case t.Cause == CauseMixed:
 		return []string{domain.Undetermined}
-	case t.Cause == CauseNone && w.Stalls.LoadPower > 0 && (w.Load.Noise > 0 || w.Records.SysStat == 0):
-		// Stalls that rise with the host's activity, which only the run queue shows.
+	case t.Cause == CauseNone && w.Stalls.LoadPower > 0:
+		// Stalls rise with the host's activity, which the run queue shows too.
 		return append([]string{CauseNone, domain.CauseCPUSaturation}, saysNot...)
 	case t.Cause == CauseNone:
 		return append([]string{CauseNone}, saysNot...)
