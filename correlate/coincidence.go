@@ -120,7 +120,7 @@ func prepare(s *series.Series, p *path, pic *picture, l *load, prm Params) *coin
 func perVisit(p *path, score func(visit int32) float64) []float64 {
 	out := make([]float64, len(p.visits))
 	for i := range out {
-		out[i] = score(int32(i)) //nolint:gosec // index of a visit
+		out[i] = score(int32(i))
 	}
 	return out
 }
@@ -137,80 +137,13 @@ func (c *coincidence) fitOffset(s *series.Series, set *stallSet, prm Params) {
 			candidates, offs = append(candidates, v), append(offs, o)
 		}
 	}
-	best, p := c.maximum(candidates, c.heavy, c.share, c.st, newRand(prm.Seed, 1), prm.Permutations)
+	best, p := maximum(candidates, c.heavy, c.st, c.share, newRand(prm.Seed, 1), prm.Permutations)
 	c.visit, c.offset, c.pValue = candidates[best], offs[best], p
 	for i, v := range c.visit {
 		if v < 0 && !set.stalls[i].shared {
 			c.unplaced++
 		}
 	}
-}
-
-// maximum gives the candidate assignment with the greatest sum of score minus
-// expectation, and the p-value of that greatest sum. Labels of whole visits are
-// drawn within their stratum in proportion to the time spent, so that a long
-// stay counts for what it is; all stalls of a visit share its label.
-func (c *coincidence) maximum(candidates [][]int32, score, mean []float64, st *strata, rng *rand.Rand, rounds int) (best int, p float64) {
-	binary := !slices.ContainsFunc(score, func(v float64) bool { return v != 0 && v != 1 })
-	var all []int32
-	for _, k := range candidates {
-		for _, v := range k {
-			if v >= 0 && st.of[v] >= 0 {
-				all = append(all, v)
-			}
-		}
-	}
-	if len(all) == 0 {
-		return 0, math.NaN()
-	}
-	once, _ := distinct(all)
-	value := make([]float64, len(once))
-	index := make([][]int32, len(candidates))
-	expect := make([]float64, len(candidates))
-	for k, cand := range candidates {
-		for _, v := range cand {
-			if v < 0 || st.of[v] < 0 {
-				continue
-			}
-			i, _ := slices.BinarySearch(once, v)
-			index[k] = append(index[k], int32(i)) //nolint:gosec // index into a short list
-			expect[k] += mean[st.of[v]]
-		}
-	}
-	greatest := func() (int, float64) {
-		top, at := math.Inf(-1), 0
-		for k := range index {
-			sum := -expect[k]
-			for _, i := range index[k] {
-				sum += value[i]
-			}
-			if sum > top+1e-9 {
-				top, at = sum, k
-			}
-		}
-		return at, top
-	}
-	for i, v := range once {
-		value[i] = score[v]
-	}
-	best, seen := greatest()
-	atLeast := 0
-	for range rounds {
-		for i, v := range once {
-			if !binary {
-				value[i] = score[st.list[st.of[v]].draw(rng)]
-				continue
-			}
-			value[i] = 0 // of scores 0 and 1 a draw is 1 as often as their mean says
-			if rng.Float64() < mean[st.of[v]] {
-				value[i] = 1
-			}
-		}
-		if _, top := greatest(); top >= seen-1e-9 {
-			atLeast++
-		}
-	}
-	return best, float64(1+atLeast) / float64(1+rounds)
 }
 
 // count fills the 2x2 table of stalls and seconds.

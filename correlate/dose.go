@@ -9,156 +9,6 @@ import (
 	"github.com/corewait/corewait/domain"
 )
 
-// busyDevice is the least rate of a device whose CPUs are tested on their own.
-const busyDevice = 100
-
-// families tests single CPUs, and the CPUs of single devices, by the maximum
-// statistic over the same draws (Westfall and Young): p-values hold for the
-// whole family.
-func (c *coincidence) families(s *series.Series, prm Params) {
-	cpus := map[int32]int{}
-	var ids []int32
-	for _, v := range c.visit {
-		if v < 0 {
-			continue
-		}
-		for _, id := range c.p.places[c.p.visits[v].place] {
-			if _, ok := cpus[id]; !ok {
-				cpus[id] = len(ids)
-				ids = append(ids, id)
-			}
-		}
-	}
-	sets := make([][]bool, 0, len(ids))
-	for _, id := range ids {
-		sets = append(sets, c.placesOn(func(cpu int32) bool { return cpu == id }))
-	}
-	stalls, expected, p := c.family(sets, prm, 3)
-	for k, id := range ids {
-		if stalls[k] > 0 {
-			c.byCPU = append(c.byCPU, domain.CPUExcess{CPU: int(id), Stalls: stalls[k], Expected: expected[k], P: number(p[k])})
-		}
-	}
-	sort.Slice(c.byCPU, func(i, j int) bool {
-		a, b := c.byCPU[i], c.byCPU[j]
-		if da, db := float64(a.Stalls)-a.Expected, float64(b.Stalls)-b.Expected; da != db {
-			return da > db
-		}
-		return a.CPU < b.CPU
-	})
-	var devices []series.Device
-	sets = sets[:0]
-	for _, d := range s.Devices {
-		if d.Class == domain.ClassStorage || d.Total < busyDevice {
-			continue
-		}
-		on := mainCPUs(d)
-		devices = append(devices, d)
-		sets = append(sets, c.placesOn(func(cpu int32) bool { return on[int(cpu)] }))
-	}
-	stalls, expected, p = c.family(sets, prm, 4)
-	for k, d := range devices {
-		c.byDevice = append(c.byDevice, domain.DevExcess{Device: d.Name, Stalls: stalls[k], Expected: expected[k], P: number(p[k])})
-	}
-}
-
-// mainCPUs are the CPUs that take a hundredth or more of a device's interrupts.
-func mainCPUs(d series.Device) map[int]bool {
-	on := map[int]bool{}
-	for _, c := range servingCPUs(d) {
-		on[c] = true
-	}
-	return on
-}
-
-func (c *coincidence) placesOn(is func(cpu int32) bool) []bool {
-	out := make([]bool, len(c.p.places))
-	for i, cpus := range c.p.places {
-		out[i] = slices.ContainsFunc(cpus, is)
-	}
-	return out
-}
-
-// family gives, for each set of places, the stalls in it, those expected, and
-// the family-wise p-value of its excess, in units of the square root of what
-// is expected.
-func (c *coincidence) family(sets [][]bool, prm Params, stream uint64) (stalls []int, expected, p []float64) {
-	n := len(sets)
-	stalls, expected, p = make([]int, n), make([]float64, n), make([]float64, n)
-	var visits []int32
-	for _, v := range c.visit {
-		if v >= 0 {
-			visits = append(visits, v)
-		}
-	}
-	once, position := distinct(visits)
-	if n == 0 || len(once) == 0 {
-		return stalls, expected, p
-	}
-	holds := make([][]int, len(c.p.places)) // place to the sets that hold it
-	for k, set := range sets {
-		for place, in := range set {
-			if in {
-				holds[place] = append(holds[place], k)
-			}
-		}
-	}
-	inStratum := make([]float64, len(c.st.list)) // stalls
-	for _, v := range visits {
-		inStratum[c.st.of[v]]++
-		for _, k := range holds[c.p.visits[v].place] {
-			stalls[k]++
-		}
-	}
-	for i := range c.p.visits {
-		st := c.st.of[i]
-		if inStratum[st] == 0 {
-			continue
-		}
-		share := inStratum[st] * c.p.visits[i].Seconds() / c.st.list[st].seconds
-		for _, k := range holds[c.p.visits[i].place] {
-			expected[k] += share
-		}
-	}
-	excess := func(k, count int) float64 { return (float64(count) - expected[k]) / math.Sqrt(expected[k]+0.5) }
-	weight := make([]int, len(once)) // stalls per visit
-	for _, i := range position {
-		weight[i]++
-	}
-	rng := newRand(prm.Seed, stream)
-	placeOf := make([]int32, len(c.p.visits))
-	for i := range placeOf {
-		placeOf[i] = c.p.visits[i].place
-	}
-	onPlace := make([]int, len(c.p.places)) // stalls by place, of one draw
-	atLeast := make([]int, n)
-	for range prm.Permutations {
-		clear(onPlace)
-		for i, v := range once {
-			onPlace[placeOf[c.st.list[c.st.of[v]].draw(rng)]] += weight[i]
-		}
-		top := math.Inf(-1)
-		for k, set := range sets {
-			count := 0
-			for place, stalls := range onPlace {
-				if set[place] {
-					count += stalls
-				}
-			}
-			top = max(top, excess(k, count))
-		}
-		for k := range sets {
-			if top >= excess(k, stalls[k])-1e-9 {
-				atLeast[k]++
-			}
-		}
-	}
-	for k := range p {
-		p[k] = float64(1+atLeast[k]) / float64(1+prm.Permutations)
-	}
-	return stalls, expected, p
-}
-
 // doseResponse gives stalls per hour by quintile of dose (of the time spent at
 // it), and tests the trend: over all CPUs, and within sockets, where the socket
 // itself cannot explain it.
@@ -229,13 +79,13 @@ func (c *coincidence) countSteps(set *stallSet) {
 func (c *coincidence) trends(s *series.Series, prm Params) {
 	rank := c.doseRanks()
 	score := perVisit(c.p, func(v int32) float64 { return rank[c.p.visits[v].place] })
-	_, c.trendP = c.maximum([][]int32{c.visit}, score, c.st.mean(c.p, score), c.st, newRand(prm.Seed, 5), prm.Permutations)
+	_, c.trendP = maximum([][]int32{c.visit}, score, c.st, c.st.mean(c.p, score), newRand(prm.Seed, 5), prm.Permutations)
 	socket := func(v int32) int { return socketOf(s, c.p.places[c.p.visits[v].place]) }
 	within := c.st.subset(c.p, socket)
 	if !c.contrastWithin(within, rank) {
 		return
 	}
-	_, c.socketP = c.maximum([][]int32{c.visit}, score, within.mean(c.p, score), within, newRand(prm.Seed, 6), prm.Permutations)
+	_, c.socketP = maximum([][]int32{c.visit}, score, within, within.mean(c.p, score), newRand(prm.Seed, 6), prm.Permutations)
 }
 
 // contrastWithin says whether stalls lie in strata that hold several doses.
@@ -324,7 +174,7 @@ func (c *coincidence) placebo(s *series.Series, set *stallSet, prm Params) {
 		return
 	}
 	both := append(assign(c.p, set.stalls, s.Window, c.offset, shift), assign(c.p, set.stalls, s.Window, c.offset, -shift)...)
-	_, c.placeboP = c.maximum([][]int32{both}, c.heavy, c.share, c.st, newRand(prm.Seed, 7), prm.Permutations)
+	_, c.placeboP = maximum([][]int32{both}, c.heavy, c.st, c.share, newRand(prm.Seed, 7), prm.Permutations)
 	var excess, placed float64
 	for _, v := range both {
 		if v >= 0 {

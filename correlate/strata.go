@@ -60,7 +60,7 @@ func newStrata(p *path, l *load, w series.Span, prm Params) *strata {
 			index[k] = n
 			s.list = append(s.list, stratum{block: int32(k.block)}) //nolint:gosec // a window holds few blocks
 		}
-		s.list[n].add(p, int32(i)) //nolint:gosec // index of a visit
+		s.list[n].add(p, int32(i))
 		s.of[i] = n
 	}
 	return s
@@ -89,7 +89,7 @@ func (s *strata) subset(p *path, group func(visit int32) int) *strata {
 			index[k] = n
 			o.list = append(o.list, stratum{block: s.list[s.of[i]].block})
 		}
-		o.list[n].add(p, int32(i)) //nolint:gosec // index of a visit
+		o.list[n].add(p, int32(i))
 		o.of[i] = n
 	}
 	return o

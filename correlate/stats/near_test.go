@@ -8,7 +8,7 @@ import (
 
 // seeded is a generator that every run of a test repeats.
 func seeded(a, b uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(a, b)) //nolint:gosec // tests must repeat
+	return rand.New(rand.NewPCG(a, b))
 }
 
 // near fails where got is not within a relative tolerance of want; NaN equals

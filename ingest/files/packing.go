@@ -101,7 +101,7 @@ const (
 // decompressor opens a layer of compression; depth is how many lie around it.
 func decompressor(p packing, r *bufio.Reader, depth int) (io.Reader, func(), error) {
 	nothing := func() {}
-	switch p { //nolint:exhaustive // the archives are not compressions
+	switch p {
 	case packedGzip:
 		z, err := gzip.NewReader(r)
 		if err != nil {
