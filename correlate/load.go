@@ -60,6 +60,7 @@ func newShortLoad(s *series.Series, prm Params) *load {
 }
 
 func (l *load) integrate() {
+	l.sum = make([]float64, 0, len(l.spans))
 	var total float64
 	for i, sp := range l.spans {
 		total += l.rate[i] * sp.Seconds()
@@ -68,6 +69,7 @@ func (l *load) integrate() {
 }
 
 func (l *load) fromSystem(s *series.Series) {
+	l.spans, l.rate = make([]series.Span, 0, len(s.System)), make([]float64, 0, len(s.System))
 	var before series.Micros
 	for i := range s.System {
 		p := &s.System[i]

@@ -253,7 +253,7 @@ func storageIndicator(s *series.Series, prm Params) *indicator {
 }
 
 func saturationIndicator(s *series.Series, prm Params) *indicator {
-	var queue, system []float64
+	queue, system := make([]float64, 0, len(s.System)), make([]float64, 0, len(s.System))
 	for i := range s.System {
 		queue, system = appendKnown(queue, s.System[i].RunQueue), appendKnown(system, s.System[i].System)
 	}
@@ -279,7 +279,7 @@ func saturationIndicator(s *series.Series, prm Params) *indicator {
 func stealIndicator(s *series.Series, prm Params) *indicator {
 	d := newIndicator(domain.CauseCPUSteal, "", s.Window)
 	d.before, d.after = causalBefore, causalAfter
-	var v []float64
+	v := make([]float64, 0, len(s.System))
 	for i := range s.System {
 		v = appendKnown(v, s.System[i].Steal)
 	}
@@ -309,7 +309,7 @@ func stealIndicator(s *series.Series, prm Params) *indicator {
 }
 
 func swapIndicator(s *series.Series, prm Params) *indicator {
-	var v []float64
+	v := make([]float64, 0, len(s.System))
 	for i := range s.System {
 		v = appendKnown(v, s.System[i].SwapPerS)
 	}
@@ -344,11 +344,12 @@ func medianOf(v []float64) float64 {
 	return stats.Quantile(v, 0.5)
 }
 
-// usualStep gives the median distance between ascending points; a second where
-// there are too few to tell.
+// usualStep gives the usual distance between ascending points, the median of
+// about a thousand of them; a second where there are too few to tell.
 func usualStep[T any](p []T, at func(*T) series.Micros) series.Micros {
+	const looked = 1000
 	var d []series.Micros
-	for i := 1; i < len(p); i++ {
+	for i := 1; i < len(p); i += max(1, len(p)/looked) {
 		if step := at(&p[i]) - at(&p[i-1]); step > 0 {
 			d = append(d, step)
 		}
