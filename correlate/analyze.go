@@ -252,7 +252,10 @@ func describePlacement(s *series.Series, p *path, pic *picture) *domain.Residenc
 	if pic.observable() {
 		e := newExposure(s, p, pic)
 		heavy, sibling := e.shares(p, pic)
-		r.HeavyShare, r.SiblingShare = number(heavy), number(sibling)
+		r.HeavyShare = number(heavy)
+		if slices.ContainsFunc(s.Topology.CPUs, func(c domain.CPU) bool { return c.Core >= 0 }) {
+			r.SiblingShare = number(sibling) // else siblings are unknown
+		}
 		var dose float64
 		for _, v := range p.visits {
 			dose += e.dose[v.place] * v.Seconds() / total

@@ -148,7 +148,7 @@ func (d *indicator) judge(set *stallSet, prm Params, rng *rand.Rand) rival {
 	r.share, r.low, r.high = excessShare(float64(covered)/float64(seen), base), excessShare(lo, base), excessShare(hi, base)
 	r.cause.AttributableShare = number(r.share)
 	r.cause.AttributableCI = [2]*float64{number(r.low), number(r.high)}
-	r.cause.Evidence = []string{fmt.Sprintf("%s around %d of %d stalls; %.1f expected by chance (p = %.4g)", d.what, covered, seen, expected, p)}
+	r.cause.Evidence = []string{fmt.Sprintf("%s around %d of %d stalls; %.1f expected by chance (p = %.2g)", d.what, covered, seen, expected, p)}
 	switch {
 	case p <= prm.SupportedP && covered >= prm.MinStalls && lo >= prm.SupportedRatio*base:
 		r.cause.Verdict, r.supported = domain.Supported, true

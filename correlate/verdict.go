@@ -68,12 +68,12 @@ func (c *coincidence) verdict(prm Params, loc *locationContrast) (verdict string
 	say := func(format string, args ...any) { evidence = append(evidence, fmt.Sprintf(format, args...)) }
 	n := c.a + c.b
 	heavyShare := c.ta / (c.ta + c.tb)
-	say("%d of %d stalls while on a heavy CPU; %.1f expected at the same load and time (p = %.4g)", c.a, n, c.expected, c.pValue)
+	say("%d of %d stalls while on a heavy CPU; %.1f expected at the same load and time (p = %.2g)", c.a, n, c.expected, c.pValue)
 	if !math.IsNaN(c.stratified.Value) {
 		say("stratified ratio %s (95 %% interval %s to %s)", ratioText(c.stratified.Value), ratioText(c.stratified.Low), ratioText(c.stratified.High))
 	}
 	if !math.IsNaN(c.trendP) {
-		say("stalls rise with the CPU's dose: p = %.4g%s", c.trendP, withinText(c.socketP))
+		say("stalls rise with the CPU's dose: p = %.2g%s", c.trendP, withinText(c.socketP))
 	}
 	switch {
 	case n < prm.MinStalls:
@@ -86,7 +86,7 @@ func (c *coincidence) verdict(prm Params, loc *locationContrast) (verdict string
 		say("%s of the time is exposed: only the contrast of dose counts", percent(heavyShare))
 		return c.doseVerdict(prm), evidence
 	case c.placeboBig:
-		say("stalls shifted in time show an excess of similar size (p = %.4g): something else than the instant is at work", c.placeboP)
+		say("stalls shifted in time show an excess of similar size (p = %.2g): something else than the instant is at work", c.placeboP)
 		return domain.Inconclusive, evidence
 	case c.meets(prm):
 		if loc.alike {
@@ -122,7 +122,7 @@ func withinText(p float64) string {
 	if math.IsNaN(p) {
 		return ""
 	}
-	return fmt.Sprintf("; within its socket p = %.4g", p)
+	return fmt.Sprintf("; within its socket p = %.2g", p)
 }
 
 func ratioText(v float64) string {
