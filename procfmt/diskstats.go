@@ -1,7 +1,6 @@
 package procfmt
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -69,17 +68,16 @@ func (p *DiskParser) Snapshot() *domain.DiskSnapshot { return &p.snap }
 func (p *DiskParser) Parse(data []byte) (*domain.DiskSnapshot, error) {
 	var unread UnreadRows
 	p.Begin()
-	for number := 1; len(data) > 0; number++ {
-		var line []byte
-		line, data = cutLine(data)
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
+	err := eachRow(data, func(number int, line []byte) error {
 		err := p.Line(line)
 		if errors.Is(err, ErrRepeated) {
-			return nil, fmt.Errorf("line %d: %w", number, err)
+			return fmt.Errorf("line %d: %w", number, err)
 		}
 		unread.note(number, err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if p.Rows() == 0 && unread.Count == 0 {
 		return nil, ErrEmpty

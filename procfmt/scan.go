@@ -203,3 +203,18 @@ func alignedCount(column *[columnWidth + 1]byte) (uint64, bool) {
 	}
 	return n, true
 }
+
+// eachRow hands on every line that is not blank, with its number, until an error.
+func eachRow(data []byte, row func(number int, line []byte) error) error {
+	for number := 1; len(data) > 0; number++ {
+		var line []byte
+		line, data = cutLine(data)
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if err := row(number, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

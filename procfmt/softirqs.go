@@ -118,19 +118,16 @@ func (p *SoftirqParser) End() (*domain.SoftirqSnapshot, error) {
 func (p *SoftirqParser) Parse(data []byte) (*domain.SoftirqSnapshot, error) {
 	var unread UnreadRows
 	begun := false
-	for number := 1; len(data) > 0; number++ {
-		var line []byte
-		line, data = cutLine(data)
-		switch {
-		case len(bytes.TrimSpace(line)) == 0:
-		case !begun:
-			if err := p.Begin(line); err != nil {
-				return nil, err
-			}
+	err := eachRow(data, func(number int, line []byte) error {
+		if !begun {
 			begun = true
-		default:
-			unread.note(number, p.Line(line))
+			return p.Begin(line)
 		}
+		unread.note(number, p.Line(line))
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if !begun {
 		return nil, ErrEmpty

@@ -93,17 +93,16 @@ func (p *StatParser) End() (*domain.CPUTimesSnapshot, error) {
 func (p *StatParser) Parse(data []byte) (*domain.CPUTimesSnapshot, error) {
 	var unread UnreadRows
 	p.Begin()
-	for number := 1; len(data) > 0; number++ {
-		var line []byte
-		line, data = cutLine(data)
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
+	err := eachRow(data, func(number int, line []byte) error {
 		err := p.Line(line)
 		if errors.Is(err, ErrRepeated) {
-			return nil, fmt.Errorf("line %d: %w", number, err)
+			return fmt.Errorf("line %d: %w", number, err)
 		}
 		unread.note(number, err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if p.lines == 0 && unread.Count == 0 {
 		return nil, ErrEmpty
