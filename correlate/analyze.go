@@ -58,7 +58,7 @@ func Analyze(s *series.Series, prm Params) *domain.Finding {
 func judgeAll(s *series.Series, p *path, pic *picture, set *stallSet, c *coincidence, prm Params) []judgement {
 	by := map[string]judgement{}
 	put := func(j judgement) { by[j.Cause.Cause] = j }
-	indicated(s, set, prm, put)
+	indicated(s, set, c, prm, put)
 	switch {
 	case c != nil:
 		loc := newLocationContrast(s, c, set, prm)
@@ -84,7 +84,7 @@ func judgeAll(s *series.Series, p *path, pic *picture, set *stallSet, c *coincid
 }
 
 // indicated judges the rivals that an indicator shows.
-func indicated(s *series.Series, set *stallSet, prm Params, put func(judgement)) {
+func indicated(s *series.Series, set *stallSet, c *coincidence, prm Params, put func(judgement)) {
 	needs := map[string]string{
 		domain.CauseStorage:       "needs the devices' await: iostat -xt 1 or a log of /proc/diskstats",
 		domain.CauseCPUSaturation: "needs run queue and system time: vmstat -t 1 or a log of /proc/stat",
@@ -101,6 +101,7 @@ func indicated(s *series.Series, set *stallSet, prm Params, put func(judgement))
 		put(judgement{Cause: r.cause, explained: r.explained, low: r.low})
 	}
 	for _, d := range indicators(s, prm) {
+		d.placement = c
 		judge(d)
 	}
 	for _, e := range eventRivals() {

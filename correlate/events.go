@@ -3,6 +3,7 @@ package correlate
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/corewait/corewait/correlate/series"
@@ -140,7 +141,7 @@ func (r *eventRival) fromMeans(d *indicator, s *series.Series, prm Params) bool 
 			spans, means = append(spans, k.Span), append(means, k.PerS/n*r.unit)
 		}
 	}
-	usual := medianOf(means)
+	usual := medianOf(slices.Clone(means))
 	for i, m := range means {
 		// A mean over many quick acknowledgements hides one long one: several
 		// times the usual mean, and at least 2 ms, is out of the ordinary.

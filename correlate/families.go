@@ -94,13 +94,14 @@ func (c *coincidence) testSets(sets []placeSet, prm Params) {
 	for i := range placeOf {
 		placeOf[i] = c.p.visits[i].place
 	}
+	places := exchangeable(c.st, once, placeOf)
 	atLeast := make([]int, len(sets))
 	rng := newRand(prm.Seed, 3)
 	onPlace := make([]int, len(c.p.places)) // stalls by place, of one draw
 	for range prm.Permutations {
 		clear(onPlace)
-		for i, v := range once {
-			onPlace[placeOf[c.st.list[c.st.of[v]].draw(rng)]] += weight[i]
+		for i, of := range places {
+			onPlace[of[rng.IntN(len(of))]] += weight[i]
 		}
 		var top [2]float64 // by family
 		top[0], top[1] = math.Inf(-1), math.Inf(-1)

@@ -25,10 +25,10 @@ type load struct {
 func newLoad(s *series.Series, prm Params) *load {
 	l := &load{from: micros(prm.LoadFrom), to: micros(prm.LoadTo)}
 	for _, c := range [][2]string{{"user commits", "commits_per_s"}, {"user calls", "user_calls_per_s"}, {"redo size", "redo_bytes_per_s"}} {
-		var spans []series.Span
-		var rate []float64
+		rates := s.Counters[c[0]]
+		spans, rate := make([]series.Span, 0, len(rates)), make([]float64, 0, len(rates))
 		var sec float64
-		for _, r := range s.Counters[c[0]] {
+		for _, r := range rates {
 			spans, rate = append(spans, r.Span), append(rate, r.PerS)
 			sec += r.Seconds()
 		}

@@ -148,8 +148,9 @@ func TestADrawIsInProportionToTime(t *testing.T) {
 	const draws = 10_000
 	rng := unseeded(1)
 	var n [3]int
+	visits := exchangeable(st, []int32{0}, []int{0, 1, 2})[0]
 	for range draws {
-		n[st.list[0].draw(rng)]++
+		n[visits[rng.IntN(len(visits))]]++
 	}
 	for i, want := range []float64{0.1, 0.3, 0.6} {
 		// Five standard deviations of a binomial share: one false alarm in a million.

@@ -3,6 +3,7 @@ package correlate
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/corewait/corewait/correlate/series"
 	"github.com/corewait/corewait/correlate/stats"
@@ -43,34 +44,32 @@ func newPicture(s *series.Series, p *path, prm Params) *picture {
 	if pic.seconds == 0 && s.CPU.Interrupts {
 		pic.seconds = spanSeconds(s.CPU.IRQSoftIRQ.Spans, s.Window)
 	}
-	rates := columnMeans(&s.Interrupts, s.Window, nil)
+	rates := columnMeans(&s.Interrupts, s.Window)
 	shares := map[int]float64{}
 	if s.CPU.Interrupts {
-		shares = columnMeans(&s.CPU.IRQSoftIRQ, s.Window, nil)
+		shares = columnMeans(&s.CPU.IRQSoftIRQ, s.Window)
 	}
 	for _, c := range pic.cpus {
 		pic.rate[c], pic.share[c] = lookup(rates, c), lookup(shares, c)
 		pic.heavy[c] = pic.rate[c] > prm.HeavyPerSecond || pic.share[c] > prm.HeavyTimeShare
 	}
-	pic.setDose(s, p)
+	pic.setDose(s, p, rates, shares)
 	pic.setSegments(s, prm)
 	return pic
 }
 
 // setDose takes the best measure that there is, from intervals in which the
 // watched process was not on the CPU where those make up a tenth of the time.
-func (pic *picture) setDose(s *series.Series, p *path) {
-	var m *series.Matrix
+func (pic *picture) setDose(s *series.Series, p *path, rates, shares map[int]float64) {
+	var all, away map[int]float64
 	switch {
 	case s.CPU.Interrupts && len(s.CPU.IRQSoftIRQ.Spans) > 0:
-		m, pic.measure = &s.CPU.IRQSoftIRQ, doseTime
+		all, away, pic.measure = shares, awayMeans(&s.CPU.IRQSoftIRQ, s.Window, p), doseTime
 	case len(s.NetRX.Spans) > 0:
-		m, pic.measure = &s.NetRX, doseNetRX
+		all, away, pic.measure = columnMeans(&s.NetRX, s.Window), awayMeans(&s.NetRX, s.Window, p), doseNetRX
 	default:
-		m, pic.measure = &s.Interrupts, doseRate
+		all, away, pic.measure = rates, awayMeans(&s.Interrupts, s.Window, p), doseRate
 	}
-	all := columnMeans(m, s.Window, nil)
-	away := columnMeans(m, s.Window, occupancy(m, p))
 	for _, c := range pic.cpus {
 		pic.dose[c] = lookup(away, c)
 		if math.IsNaN(pic.dose[c]) {
@@ -79,62 +78,105 @@ func (pic *picture) setDose(s *series.Series, p *path) {
 	}
 }
 
-// occupancy says, per interval and column of a matrix, whether the watched
-// process was seen there.
-func occupancy(m *series.Matrix, p *path) []bool {
-	occ := make([]bool, len(m.Spans)*len(m.CPUs))
-	i := 0
-	for _, v := range p.visits {
-		for i < len(m.Spans) && m.Spans[i].To <= v.From {
-			i++
-		}
-		for k := i; k < len(m.Spans) && m.Spans[k].From < v.To; k++ {
-			for _, cpu := range p.places[v.place] {
-				if c := m.Column(int(cpu)); c >= 0 {
-					occ[k*len(m.CPUs)+c] = true
-				}
-			}
-		}
-	}
-	return occ
+// columnSums adds up a matrix's rows, each weighed by its length.
+type columnSums struct {
+	sum, sec []float64 // by column: value times seconds, and seconds known
+	total    float64   // seconds, known or not
 }
 
-// columnMeans gives each CPU's mean over the window, intervals weighed by
-// length, leaving out cells that skip marks; NaN where under a tenth of the
-// observed time remains.
-func columnMeans(m *series.Matrix, w series.Span, skip []bool) map[int]float64 {
-	sum, sec := make([]float64, len(m.CPUs)), make([]float64, len(m.CPUs))
-	var total float64
-	for i, sp := range m.Spans {
-		if sp.From < w.From-series.Second || sp.To > w.To+series.Second {
-			continue
-		}
-		d := sp.Seconds()
-		total += d
-		for c, v := range m.Row(i) {
-			if v != v || (skip != nil && skip[i*len(m.CPUs)+c]) { // v != v is NaN
-				continue
-			}
-			sum[c] += float64(v) * d
-			sec[c] += d
+func newColumnSums(m *series.Matrix) *columnSums {
+	return &columnSums{sum: make([]float64, len(m.CPUs)), sec: make([]float64, len(m.CPUs))}
+}
+
+func (s *columnSums) add(row []float32, seconds float64) {
+	s.total += seconds
+	sum, sec := s.sum[:len(row)], s.sec[:len(row)]
+	for c, v := range row {
+		if v == v { // NaN is not
+			sum[c] += float64(v) * seconds
+			sec[c] += seconds
 		}
 	}
-	out := make(map[int]float64, len(m.CPUs))
-	for c, id := range m.CPUs {
+}
+
+// addBut adds a row but for some of its columns.
+func (s *columnSums) addBut(row []float32, seconds float64, columns []int) {
+	type kept struct{ sum, sec float64 }
+	var few [4]kept // LGWR alone has one, with workers a few
+	before := few[:0]
+	for _, c := range columns {
+		before = append(before, kept{s.sum[c], s.sec[c]})
+	}
+	s.add(row, seconds)
+	for i, c := range columns {
+		s.sum[c], s.sec[c] = before[i].sum, before[i].sec
+	}
+}
+
+// means gives each CPU's mean; NaN where less than the given seconds are known.
+func (s *columnSums) means(cpus []int, least float64) map[int]float64 {
+	out := make(map[int]float64, len(cpus))
+	for c, id := range cpus {
 		out[id] = math.NaN()
-		if sec[c] > 0 && (skip == nil || sec[c] >= total/10) {
-			out[id] = sum[c] / sec[c]
+		if s.sec[c] > 0 && s.sec[c] >= least {
+			out[id] = s.sum[c] / s.sec[c]
 		}
 	}
 	return out
 }
 
+// columnMeans gives each CPU's mean over the window, intervals weighed by length.
+func columnMeans(m *series.Matrix, w series.Span) map[int]float64 {
+	sums := newColumnSums(m)
+	first, end := intervalsIn(m.Spans, w)
+	for i := first; i < end; i++ {
+		sums.add(m.Row(i), m.Spans[i].Seconds())
+	}
+	return sums.means(m.CPUs, 0)
+}
+
+// awayMeans is columnMeans over the intervals in which the watched process was
+// not on the CPU; NaN where those make up under a tenth of the observed time.
+func awayMeans(m *series.Matrix, w series.Span, p *path) map[int]float64 {
+	columns := make([][]int, len(p.places))
+	for i, cpus := range p.places {
+		for _, cpu := range cpus {
+			if c := m.Column(int(cpu)); c >= 0 {
+				columns[i] = append(columns[i], c)
+			}
+		}
+	}
+	sums := newColumnSums(m)
+	first, end := intervalsIn(m.Spans, w)
+	var occupied []int
+	v := 0
+	for i := first; i < end; i++ {
+		sp := m.Spans[i]
+		for v < len(p.visits) && p.visits[v].To <= sp.From {
+			v++
+		}
+		occupied = occupied[:0]
+		for k := v; k < len(p.visits) && p.visits[k].From < sp.To; k++ {
+			occupied = append(occupied, columns[p.visits[k].place]...)
+		}
+		sums.addBut(m.Row(i), sp.Seconds(), occupied)
+	}
+	return sums.means(m.CPUs, sums.total/10)
+}
+
+// intervalsIn gives the first of the ascending intervals that lie in the
+// window, give or take a second, and the one after the last.
+func intervalsIn(spans []series.Span, w series.Span) (first, end int) {
+	first = sort.Search(len(spans), func(i int) bool { return spans[i].From >= w.From-series.Second })
+	end = sort.Search(len(spans), func(i int) bool { return spans[i].To > w.To+series.Second })
+	return first, max(first, end)
+}
+
 func spanSeconds(spans []series.Span, w series.Span) float64 {
 	var s float64
-	for _, sp := range spans {
-		if sp.From >= w.From-series.Second && sp.To <= w.To+series.Second {
-			s += sp.Seconds()
-		}
+	first, end := intervalsIn(spans, w)
+	for _, sp := range spans[first:end] {
+		s += sp.Seconds()
 	}
 	return s
 }
@@ -167,10 +209,10 @@ func (pic *picture) heavyWithin(s *series.Series, w series.Span, prm Params) (ma
 	if spanSeconds(s.Interrupts.Spans, w)+spanSeconds(s.CPU.IRQSoftIRQ.Spans, w) < w.Seconds()/4 {
 		return nil, false
 	}
-	rates := columnMeans(&s.Interrupts, w, nil)
+	rates := columnMeans(&s.Interrupts, w)
 	shares := map[int]float64{}
 	if s.CPU.Interrupts {
-		shares = columnMeans(&s.CPU.IRQSoftIRQ, w, nil)
+		shares = columnMeans(&s.CPU.IRQSoftIRQ, w)
 	}
 	h := map[int]bool{}
 	for _, c := range pic.cpus {

@@ -30,7 +30,8 @@ type indicator struct {
 	before, after int
 	// strict asks for an association with seconds wholly before the onset too:
 	// for what the woken sessions of a stall raise themselves.
-	strict bool
+	strict    bool
+	placement *coincidence // of the stalls; nil unknown
 	// seen and up count the seconds before each that were seen and raised.
 	seen, up []int32
 }
@@ -141,7 +142,7 @@ func (d *indicator) judge(set *stallSet, prm Params, rng *rand.Rand) rival {
 	if d.strict {
 		_, strictly := d.coverage(set, 0, true, nil)
 		_, ps := d.shifted(set, strictly, true, rng, prm.Permutations)
-		p = max(p, ps)
+		p = max(p, ps, d.herdP(set, d.placement))
 	}
 	lo, hi := stats.BinomialInterval(covered, seen, 0.95)
 	base := expected / float64(seen)
@@ -335,11 +336,11 @@ func appendKnown(v []float64, x float64) []float64 {
 	return append(v, x)
 }
 
+// medianOf sorts v; the median of nothing is 0.
 func medianOf(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
 	}
-	v = slices.Clone(v)
 	slices.Sort(v)
 	return stats.Quantile(v, 0.5)
 }

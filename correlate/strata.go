@@ -1,7 +1,6 @@
 package correlate
 
 import (
-	"math/rand/v2"
 	"slices"
 
 	"github.com/corewait/corewait/correlate/series"
@@ -24,9 +23,6 @@ func (st *stratum) add(p *path, visit int32) {
 		st.samples = append(st.samples, visit)
 	}
 }
-
-// draw gives a visit of the stratum, in proportion to its time.
-func (st *stratum) draw(rng *rand.Rand) int32 { return st.samples[rng.IntN(len(st.samples))] }
 
 // strata cuts a path's visits by load and time block.
 type strata struct {

@@ -137,13 +137,15 @@ func ratioText(v float64) string {
 
 // explainsMost says whether the cause accounts for most stalls: at least half
 // by the estimate and a third by its lower end; by its lower end at least half
-// where another cause that is not rejected may have a part of its own
-// (docs/adr/0004).
+// where another cause that is not rejected has a part of its own beyond chance
+// (docs/adr/0004). The socket counts the heavy CPUs' stalls as well, so it is no
+// such part beside interrupts: their contrast decides between the two.
 func (j *judgement) explainsMost(all []judgement, prm Params) bool {
 	low := prm.MainLow
 	for i := range all {
 		o := &all[i]
-		if o.Cause.Cause != j.Cause.Cause && o.Verdict != domain.Rejected && o.AttributableShare != nil && *o.AttributableShare > prm.RivalShare {
+		same := o.Cause.Cause == j.Cause.Cause || o.Cause.Cause == domain.CauseCPULocation && j.Cause.Cause == domain.CauseInterrupts
+		if !same && o.Verdict != domain.Rejected && o.AttributableShare != nil && *o.AttributableShare > prm.RivalShare && o.low > 0 {
 			low = prm.MainShare
 		}
 	}
