@@ -135,19 +135,21 @@ func storageByOwnWrites(by map[string]judgement, s *series.Series, set *stallSet
 	switch {
 	case devices && j.Verdict == domain.Rejected && share >= 0.5:
 		j.Evidence = append(j.Evidence, "the devices were quick meanwhile: the write waits are inflated by whatever held the process up")
-	case devices:
-	case share < 0.1:
+	case devices && (j.Verdict != domain.Supported || in.Verdict == domain.Supported):
+	case !devices && share < 0.1:
 		j.Verdict = domain.Rejected
-		j.Evidence = append(j.Evidence, "its writes were quick in the stalls: storage is cleared")
-	case in.Verdict == domain.Supported:
+		j.Evidence = []string{text, "its writes were quick in the stalls: storage is cleared"}
+	case !devices && in.Verdict == domain.Supported:
 		j.Verdict = domain.Inconclusive
 		j.Evidence = append(j.Evidence, "time stolen from the process inflates these waits; the devices' own await would tell")
-	case accuses(own, c, by, set, prm):
+	case own.accuse(c, by, prm):
+		// Few hung requests among many leave a device's mean await low, so the
+		// process' own waits count the stalls better than the mean does.
 		j.Verdict = domain.Supported
 		j.explained, j.low = own.slow, ownLow(own, len(set.stalls))
 		j.AttributableShare, j.AttributableCI = number(share), [2]*float64{number(j.low), nil}
 		j.Evidence = append(j.Evidence, "slow in exposed and unexposed stalls alike")
-	default:
+	case !devices:
 		j.Verdict = domain.Inconclusive
 	}
 	by[domain.CauseStorage] = j

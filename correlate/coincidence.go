@@ -137,7 +137,7 @@ func (c *coincidence) fitOffset(s *series.Series, set *stallSet, prm Params) {
 			candidates, offs = append(candidates, v), append(offs, o)
 		}
 	}
-	best, p := maximum(candidates, c.heavy, c.st, c.share, newRand(prm.Seed, 1), prm.Permutations)
+	best, p := maximum(candidates, c.heavy, c.st, c.share, newLabelSource(prm.Seed, 1), prm.Permutations)
 	c.visit, c.offset, c.pValue = candidates[best], offs[best], p
 	for i, v := range c.visit {
 		if v < 0 && !set.stalls[i].shared {

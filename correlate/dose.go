@@ -79,13 +79,16 @@ func (c *coincidence) countSteps(set *stallSet) {
 func (c *coincidence) trends(s *series.Series, prm Params) {
 	rank := c.doseRanks()
 	score := perVisit(c.p, func(v int32) float64 { return rank[c.p.visits[v].place] })
-	_, c.trendP = maximum([][]int32{c.visit}, score, c.st, c.st.mean(c.p, score), newRand(prm.Seed, 5), prm.Permutations)
-	socket := func(v int32) int { return socketOf(s, c.p.places[c.p.visits[v].place]) }
-	within := c.st.subset(c.p, socket)
+	_, c.trendP = maximum([][]int32{c.visit}, score, c.st, c.st.mean(c.p, score), newLabelSource(prm.Seed, 5), prm.Permutations)
+	sockets := make([]int, len(c.p.places))
+	for i, cpus := range c.p.places {
+		sockets[i] = socketOf(s, cpus)
+	}
+	within := c.st.subset(c.p, func(v int32) int { return sockets[c.p.visits[v].place] })
 	if !c.contrastWithin(within, rank) {
 		return
 	}
-	_, c.socketP = maximum([][]int32{c.visit}, score, within, within.mean(c.p, score), newRand(prm.Seed, 6), prm.Permutations)
+	_, c.socketP = maximum([][]int32{c.visit}, score, within, within.mean(c.p, score), newLabelSource(prm.Seed, 6), prm.Permutations)
 }
 
 // contrastWithin says whether stalls lie in strata that hold several doses.
@@ -174,7 +177,7 @@ func (c *coincidence) placebo(s *series.Series, set *stallSet, prm Params) {
 		return
 	}
 	both := append(assign(c.p, set.stalls, s.Window, c.offset, shift), assign(c.p, set.stalls, s.Window, c.offset, -shift)...)
-	_, c.placeboP = maximum([][]int32{both}, c.heavy, c.st, c.share, newRand(prm.Seed, 7), prm.Permutations)
+	_, c.placeboP = maximum([][]int32{both}, c.heavy, c.st, c.share, newLabelSource(prm.Seed, 7), prm.Permutations)
 	var excess, placed float64
 	for _, v := range both {
 		if v >= 0 {

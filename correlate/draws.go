@@ -2,7 +2,6 @@ package correlate
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 )
 
@@ -11,7 +10,7 @@ import (
 // of whole visits are drawn within their stratum in proportion to the time
 // spent, so that a long stay counts for what it is; all stalls of a visit share
 // its label. p is NaN where no stall lies in a visit.
-func maximum(candidates [][]int32, score []float64, st *strata, mean []float64, rng *rand.Rand, rounds int) (best int, p float64) {
+func maximum(candidates [][]int32, score []float64, st *strata, mean []float64, source *labelSource, rounds int) (best int, p float64) {
 	d := newDraws(candidates, st, mean)
 	if len(d.visits) == 0 {
 		return 0, math.NaN()
@@ -25,11 +24,11 @@ func maximum(candidates [][]int32, score []float64, st *strata, mean []float64, 
 		draw = d.byVisit
 		var kind []int32
 		d.values, kind = kinds(score)
-		d.exchange = exchangeable(st, d.visits, kind)
+		d.kinds, d.drawn = newExchange(st, d.visits, kind), make([]int32, len(d.visits))
 	}
 	atLeast := 0
 	for range rounds {
-		draw(rng)
+		draw(source)
 		if _, top := d.greatest(); top >= seen-roundingError {
 			atLeast++
 		}
@@ -45,14 +44,15 @@ const roundingError = 1e-9
 type draws struct {
 	visits []int32
 	value  []float64
-	mean   []float64 // by position in visits: that of the visit's stratum
+	chance []uint64  // by position in visits: the threshold of its stratum's mean
 	index  [][]int32 // by candidate: the position in visits of each stall's
 	expect []float64 // by candidate
 
-	// Of scores that byVisit draws: those there are, and, by position in
-	// visits, which of them the visit's may be exchanged with.
-	values   []float64
-	exchange [][]int32
+	// Of scores that byVisit draws: those there are, and which of them each
+	// visit's may be exchanged with.
+	values []float64
+	kinds  *exchange
+	drawn  []int32
 }
 
 func newDraws(candidates [][]int32, st *strata, mean []float64) *draws {
@@ -66,9 +66,9 @@ func newDraws(candidates [][]int32, st *strata, mean []float64) *draws {
 		}
 	}
 	d.visits, _ = distinct(d.visits)
-	d.value, d.mean = make([]float64, len(d.visits)), make([]float64, len(d.visits))
+	d.value, d.chance = make([]float64, len(d.visits)), make([]uint64, len(d.visits))
 	for i, v := range d.visits {
-		d.mean[i] = mean[st.of[v]]
+		d.chance[i] = threshold(mean[st.of[v]])
 	}
 	for k, c := range candidates {
 		for _, v := range c {
@@ -99,42 +99,55 @@ func (d *draws) greatest() (candidate int, sum float64) {
 }
 
 // byVisit draws the score of a visit of the same stratum.
-func (d *draws) byVisit(rng *rand.Rand) {
-	for i, kinds := range d.exchange {
-		d.value[i] = d.values[kinds[rng.IntN(len(kinds))]]
+func (d *draws) byVisit(source *labelSource) {
+	d.kinds.draw(source, d.drawn)
+	for i, kind := range d.drawn {
+		d.value[i] = d.values[kind]
 	}
 }
 
 // byMean draws scores of 0 and 1, which a mean describes wholly.
-func (d *draws) byMean(rng *rand.Rand) {
-	for i, mean := range d.mean {
-		// 1 where the number drawn is under the mean, else 0: the bits of floats
-		// that are not negative order as they do. A branch could not be foreseen
-		// by the processor, and costs more than all the rest.
-		under := (math.Float64bits(rng.Float64()) - math.Float64bits(mean)) >> 63
-		d.value[i] = float64(under)
+func (d *draws) byMean(source *labelSource) {
+	for i, t := range d.chance {
+		d.value[i] = float64(source.hit(t))
 	}
 }
 
 // kinds numbers the distinct values of a score: the values, and by visit which
 // of them it has.
 func kinds(score []float64) (values []float64, kind []int32) {
-	values = slices.Clone(score)
-	slices.Sort(values)
-	values = slices.Compact(values)
 	kind = make([]int32, len(score))
+	number := map[float64]int32{}
 	for i, v := range score {
-		k, _ := slices.BinarySearch(values, v)
-		kind[i] = int32(k) //nolint:gosec // at most one a visit
+		k, ok := number[v]
+		if !ok {
+			k = int32(len(values)) //nolint:gosec // at most one a visit
+			number[v] = k
+			values = append(values, v)
+		}
+		kind[i] = k
 	}
 	return values, kind
 }
 
-// exchangeable gives, for each visit of a list, what its label may be exchanged
-// with: the labels of its stratum's visits, once for each of their samples, so
-// that a draw goes by time. They lie side by side in the order of the list: a
-// permutation reads them thousands of times.
-func exchangeable[T any](st *strata, visits []int32, label []T) [][]T {
+// exchange holds, for each visit of a list, the labels that its own may be
+// exchanged with: those of its stratum's visits, once for each of their
+// samples, so that a draw goes by time. A permutation reads them thousands of
+// times, so they are kept small and side by side in the order of the list.
+type exchange struct {
+	narrow [][]uint16
+	wide   [][]int32 // instead, where a label does not fit
+}
+
+// newExchange takes the label of each visit, numbered from 0.
+func newExchange(st *strata, visits, label []int32) *exchange {
+	if len(label) == 0 || slices.Max(label) <= math.MaxUint16 {
+		return &exchange{narrow: exchangeable[uint16](st, visits, label)}
+	}
+	return &exchange{wide: exchangeable[int32](st, visits, label)}
+}
+
+func exchangeable[T uint16 | int32](st *strata, visits, label []int32) [][]T {
 	out := make([][]T, len(visits))
 	byStratum := make([][]T, len(st.list))
 	for i, v := range visits {
@@ -143,12 +156,22 @@ func exchangeable[T any](st *strata, visits []int32, label []T) [][]T {
 			samples := st.list[n].samples
 			byStratum[n] = make([]T, len(samples))
 			for k, o := range samples {
-				byStratum[n][k] = label[o]
+				byStratum[n][k] = T(label[o]) //nolint:gosec // the caller knows that it fits
 			}
 		}
 		out[i] = byStratum[n]
 	}
 	return out
+}
+
+// draw gives a label to each visit.
+func (e *exchange) draw(source *labelSource, drawn []int32) {
+	for i, labels := range e.narrow {
+		drawn[i] = int32(labels[source.below(uint64(len(labels)))])
+	}
+	for i, labels := range e.wide {
+		drawn[i] = labels[source.below(uint64(len(labels)))]
+	}
 }
 
 func isBinary(score []float64) bool {

@@ -235,6 +235,23 @@ func (o ownWrites) shares(c *coincidence) (exposed, unexposed float64) {
 	return k[1] / n[1], k[0] / n[0] // 0/0 is NaN
 }
 
+// accuse says whether slow own writes speak for storage: most stalls have one,
+// exposed and unexposed alike, where placement was fine enough to tell, stalls do
+// not go with exposure (misplaced victims of a collision have slow writes too),
+// and nothing but storage itself explains them.
+func (o ownWrites) accuse(c *coincidence, by map[string]judgement, prm Params) bool {
+	if o.share() < prm.MainShare || len(o.slow) < prm.SupportedStalls || c == nil || !(c.kappa >= prm.CoarseKappa) || c.pValue <= 0.05 {
+		return false
+	}
+	for cause, j := range by {
+		if j.Verdict == domain.Supported && cause != domain.CauseStorage {
+			return false
+		}
+	}
+	_, unexposed := o.shares(c)
+	return unexposed >= prm.MainShare
+}
+
 func (o ownWrites) share() float64 {
 	if len(o.slow) == 0 {
 		return math.NaN()

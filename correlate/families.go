@@ -94,14 +94,15 @@ func (c *coincidence) testSets(sets []placeSet, prm Params) {
 	for i := range placeOf {
 		placeOf[i] = c.p.visits[i].place
 	}
-	places := exchangeable(c.st, once, placeOf)
+	places, drawn := newExchange(c.st, once, placeOf), make([]int32, len(once))
 	atLeast := make([]int, len(sets))
-	rng := newRand(prm.Seed, 3)
+	source := newLabelSource(prm.Seed, 3)
 	onPlace := make([]int, len(c.p.places)) // stalls by place, of one draw
 	for range prm.Permutations {
 		clear(onPlace)
-		for i, of := range places {
-			onPlace[of[rng.IntN(len(of))]] += weight[i]
+		places.draw(source, drawn)
+		for i, place := range drawn {
+			onPlace[place] += weight[i]
 		}
 		var top [2]float64 // by family
 		top[0], top[1] = math.Inf(-1), math.Inf(-1)

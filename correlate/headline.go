@@ -15,25 +15,6 @@ func newRand(seed, stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, stream)) //nolint:gosec // repeatable draws, not secrets
 }
 
-// accuses says whether slow own writes speak for storage: most stalls have one,
-// exposed or not, placement was fine enough to tell, and nothing else explains
-// the stalls.
-func accuses(own ownWrites, c *coincidence, by map[string]judgement, set *stallSet, prm Params) bool {
-	if own.share() < prm.MainShare || len(set.stalls) < prm.SupportedStalls {
-		return false
-	}
-	for _, j := range by {
-		if j.Verdict == domain.Supported {
-			return false
-		}
-	}
-	if c == nil || !(c.kappa >= prm.CoarseKappa) || c.pValue <= 0.05 {
-		return false
-	}
-	_, unexposed := own.shares(c)
-	return unexposed >= prm.MainShare
-}
-
 func ownLow(own ownWrites, n int) float64 {
 	low, _ := stats.BinomialInterval(int(math.Round(own.share()*float64(n))), n, 0.95)
 	return low
@@ -111,12 +92,18 @@ func servedDevices(f *domain.Finding) string {
 }
 
 func undeterminedHeadline(f *domain.Finding) string {
+	if len(f.Mixed) == 1 {
+		return fmt.Sprintf("The data supports %s for a part of the %d %s over %.0f ms, and no cause for the rest.", f.Mixed[0], f.Waits.Stalls, stallsOf(f), f.Waits.ThresholdMS)
+	}
 	if len(f.Mixed) > 0 {
 		return fmt.Sprintf("%d %s over %.0f ms have no single cause; the data supports %s, each for a part.", f.Waits.Stalls, stallsOf(f), f.Waits.ThresholdMS, joinAnd(f.Mixed))
 	}
 	text := fmt.Sprintf("The data supports no cause for the %d %s over %.0f ms", f.Waits.Stalls, stallsOf(f), f.Waits.ThresholdMS)
 	if c := f.Coincidence; c != nil && c.ExpectedExposed != nil {
 		text += fmt.Sprintf(": %d of %d fell on heavy CPUs, %.0f expected at that load", c.StallsExposed, c.StallsExposed+c.StallsUnexposed, *c.ExpectedExposed)
+	}
+	if c := f.Coincidence; c != nil && c.PValue != nil && *c.PValue <= 0.05 {
+		text += "; more than chance, yet too little to compare with for a verdict"
 	}
 	return text + "."
 }

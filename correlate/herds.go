@@ -51,7 +51,7 @@ func (d *indicator) onSameCPU(set *stallSet, c *coincidence) float64 {
 	seen, up := make([]float64, len(c.p.places)), make([]float64, len(c.p.places))
 	for _, v := range c.p.visits {
 		for s := floorSeconds(v.From - d.from); s <= floorSeconds(v.To-1-d.from); s++ {
-			switch d.within(s-lag-int64(d.before), s-lag-1) {
+			switch d.within(s-lag-int64(d.before), s-lag-2) {
 			case raised:
 				seen[v.place]++
 				up[v.place]++

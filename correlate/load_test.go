@@ -146,11 +146,12 @@ func TestADrawIsInProportionToTime(t *testing.T) {
 	}
 	near(t, "seconds", st.list[0].seconds, 100, 1e-9)
 	const draws = 10_000
-	rng := unseeded(1)
+	source := newLabelSource(2026, 1)
 	var n [3]int
-	visits := exchangeable(st, []int32{0}, []int{0, 1, 2})[0]
+	visits, drawn := newExchange(st, []int32{0}, []int32{0, 1, 2}), make([]int32, 1)
 	for range draws {
-		n[visits[rng.IntN(len(visits))]]++
+		visits.draw(source, drawn)
+		n[drawn[0]]++
 	}
 	for i, want := range []float64{0.1, 0.3, 0.6} {
 		// Five standard deviations of a binomial share: one false alarm in a million.

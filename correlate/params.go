@@ -54,7 +54,7 @@ type Params struct {
 func DefaultParams() Params {
 	return Params{
 		Threshold: 100 * time.Millisecond, HeavyPerSecond: 1000, HeavyTimeShare: 0.10, HeavyWindow: time.Hour,
-		LoadFrom: 30 * time.Second, LoadTo: 2 * time.Second, LoadStrata: 3, BurstFrom: 4 * time.Second, BurstTo: time.Second, BurstStrata: 3, Block: 5 * time.Minute,
+		LoadFrom: 30 * time.Second, LoadTo: 2 * time.Second, LoadStrata: 3, BurstFrom: 2 * time.Second, BurstTo: 0, BurstStrata: 3, Block: 5 * time.Minute,
 		Permutations: 2000, Bootstraps: 1000, Seed: 1,
 		SupportedP: 0.005, SupportedRatio: 2, SupportedStalls: 8, SupportedVisits: 5,
 		RejectedRatio: 1.5, CoarseKappa: 0.5, RejectedKappa: 0.7, ExposedLow: 0.02, ExposedHigh: 0.90,

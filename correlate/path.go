@@ -139,8 +139,9 @@ func abs(x int64) int64 {
 	return x
 }
 
-// reach is how long a sample speaks for the time after it.
-func (p *path) reach() series.Micros { return p.period + p.period/2 }
+// reach is how long a sample speaks for the time after it. A tool that prints
+// whole seconds skips one now and then, when its phase passes the second's end.
+func (p *path) reach() series.Micros { return p.period + max(p.period/2, p.uncertainty*5/4) }
 
 func (p *path) findVisits() {
 	if p.period == 0 { // a single reading tells of no stay
@@ -148,6 +149,13 @@ func (p *path) findVisits() {
 		return
 	}
 	p.visitOf = make([]int32, len(p.at))
+	moves := 0
+	for i := 1; i < len(p.place); i++ {
+		if p.place[i] != p.place[i-1] {
+			moves++
+		}
+	}
+	p.visits = make([]visit, 0, moves+1) // gaps add a few
 	for i := range p.at {
 		end := p.at[i] + p.period
 		if i+1 < len(p.at) && p.at[i+1]-p.at[i] <= p.reach() {

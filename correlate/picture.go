@@ -223,12 +223,8 @@ func (pic *picture) heavyWithin(s *series.Series, w series.Span, prm Params) (ma
 
 // segmentAt gives the index of the segment that holds t, clamped to the ends.
 func (pic *picture) segmentAt(t series.Micros) int {
-	for i := range pic.segments {
-		if t < pic.segments[i].To {
-			return i
-		}
-	}
-	return len(pic.segments) - 1
+	i := sort.Search(len(pic.segments), func(i int) bool { return t < pic.segments[i].To })
+	return min(i, len(pic.segments)-1)
 }
 
 // describe renders the picture for the finding.

@@ -102,7 +102,10 @@ func (d *indicator) around(k *stall, shift int64, strictly bool) uint8 {
 	at := floorSeconds(k.at-d.from) + shift
 	first, last := onset-int64(d.before), at+int64(d.after)
 	if strictly {
-		last = onset - 1
+		// A row printed with whole second T was read before T+1 and is set into
+		// the second that ends at T: the last one sure to lie before the onset
+		// is printed a second before it.
+		last = onset - 2
 	}
 	if shift != 0 && last >= n {
 		return max(d.within(first, n-1), d.within(first-n, last-n))

@@ -73,6 +73,7 @@ type lscpuCounts struct {
 	online, offline         []int
 	threads, cores, sockets int
 	nodes                   []numaNode // that have CPUs, in the order printed
+	inNodes                 int        // CPUs in all nodes
 }
 
 type numaNode struct {
@@ -144,8 +145,8 @@ func readLscpuCounts(fields []lscpuField) (lscpuCounts, error) {
 			if cpus, err = ParseCPUList(f.value); len(cpus) > 0 {
 				c.nodes = append(c.nodes, numaNode{number, cpus})
 			}
-			if len(c.nodes) > maxCPUs {
-				err = fmt.Errorf("more than %d NUMA nodes", maxCPUs)
+			if c.inNodes += len(cpus); c.inNodes > maxCPUs { // a CPU belongs to one node
+				err = fmt.Errorf("NUMA nodes of more than %d CPUs", maxCPUs)
 			}
 		}
 		if err != nil {

@@ -22,6 +22,9 @@ const (
 	minStatColumns = 4
 )
 
+// latestBoot is the last second of the year 2200: a later btime is damaged.
+const latestBoot = 7289654399
+
 // StatParser reads snapshots of /proc/stat one after the other: Begin, Line
 // for each line, End; or Parse. The snapshot is valid until the next Begin.
 type StatParser struct {
@@ -200,6 +203,9 @@ func (p *StatParser) total(name, rest []byte) error {
 	case "btime":
 		if !p.snap.BootTime.IsZero() {
 			return fmt.Errorf("%s %w", name, ErrRepeated)
+		}
+		if n > latestBoot {
+			return fmt.Errorf("%s %d lies beyond the year 2200", name, n)
 		}
 		p.snap.BootTime = time.Unix(n, 0).UTC()
 		return nil

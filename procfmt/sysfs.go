@@ -2,6 +2,7 @@ package procfmt
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,8 +34,9 @@ func IsSysfs(line []byte) bool {
 // really go. msi_irqs is authoritative for which IRQ belongs to which port
 // (Documentation/ABI/testing/sysfs-bus-pci). A numa_node of -1 is unknown.
 func ParseSysfs(data []byte) (domain.Topology, error) {
-	ports := map[string]*domain.Port{}
-	affinity := map[int][]int{}
+	ports := sysfsPorts{byName: map[string]*domain.Port{}, irqs: map[portIRQ]bool{}}
+	affinity := irqAffinity{cpus: map[int][]int{}}
+	met := false
 	for n := 1; len(data) > 0; n++ {
 		var line []byte
 		line, data = cutLine(data)
@@ -44,19 +46,23 @@ func ParseSysfs(data []byte) (domain.Topology, error) {
 		if !IsSysfs(line) {
 			return domain.Topology{}, fmt.Errorf("line %d is not of a listing of ports or IRQ affinity", n)
 		}
+		met = true
 		path, value, _ := strings.Cut(string(line), ":")
 		var err error
 		if strings.HasPrefix(path, procIRQ) {
-			err = sysfsAffinity(affinity, path, strings.TrimSpace(value))
+			err = affinity.add(path, strings.TrimSpace(value))
 		} else {
-			err = sysfsPort(ports, path, strings.Fields(value))
+			err = ports.add(path, strings.Fields(value))
 		}
 		if err != nil {
 			return domain.Topology{}, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
-	t := domain.Topology{Affinity: affinity}
-	for _, p := range ports {
+	if !met {
+		return domain.Topology{}, errors.New("no line names a port or an IRQ")
+	}
+	t := domain.Topology{Affinity: affinity.cpus}
+	for _, p := range ports.byName {
 		slices.Sort(p.IRQs)
 		t.Ports = append(t.Ports, *p)
 	}
@@ -64,9 +70,19 @@ func ParseSysfs(data []byte) (domain.Topology, error) {
 	return t, nil
 }
 
-func sysfsAffinity(affinity map[int][]int, path, value string) error {
-	irq, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(path, procIRQ), "/effective_affinity_list"))
-	if err != nil || irq < 0 {
+// maxAffinity bounds the CPUs that all IRQs together go to: 4,096 IRQs that
+// may each go to any of 256 CPUs. A line of 60 bytes can name 8,192.
+const maxAffinity = 1 << 20
+
+// irqAffinity gathers where IRQs go.
+type irqAffinity struct {
+	cpus  map[int][]int // by IRQ
+	total int           // CPUs in all lists
+}
+
+func (a *irqAffinity) add(path, value string) error {
+	irq, err := irqNumber(strings.TrimSuffix(strings.TrimPrefix(path, procIRQ), "/effective_affinity_list"))
+	if err != nil {
 		return fmt.Errorf("%.40q names no IRQ", path)
 	}
 	if value == "" {
@@ -76,33 +92,60 @@ func sysfsAffinity(affinity map[int][]int, path, value string) error {
 	if err != nil {
 		return fmt.Errorf("IRQ %d: %w", irq, err)
 	}
-	affinity[irq] = cpus
+	if a.total += len(cpus); a.total > maxAffinity {
+		return fmt.Errorf("IRQs go to more than %d CPUs in all", maxAffinity)
+	}
+	a.cpus[irq] = cpus
 	return nil
 }
 
-func sysfsPort(ports map[string]*domain.Port, path string, values []string) error {
+// sysfsPorts gathers ports.
+type sysfsPorts struct {
+	byName map[string]*domain.Port
+	irqs   map[portIRQ]bool // met so far
+}
+
+type portIRQ struct {
+	port string
+	irq  int
+}
+
+func (s *sysfsPorts) add(path string, values []string) error {
 	name, attribute, _ := strings.Cut(strings.TrimPrefix(path, sysClassNet), "/")
 	if name == "" {
 		return fmt.Errorf("%.40q names no port", path)
 	}
-	p := ports[name]
+	p := s.byName[name]
 	if p == nil {
-		if len(ports) >= maxCPUs {
+		if len(s.byName) >= maxCPUs {
 			return fmt.Errorf("more than %d ports", maxCPUs)
 		}
 		p = &domain.Port{Name: name, Node: -1}
-		ports[name] = p
+		s.byName[name] = p
 	}
 	for _, v := range values {
-		number, err := strconv.Atoi(v)
-		if err != nil {
-			return fmt.Errorf("%s: %.20q is not a number", name, v)
-		}
 		if attribute == "device/numa_node" {
-			p.Node = max(-1, number)
-		} else if !slices.Contains(p.IRQs, number) {
-			p.IRQs = append(p.IRQs, number)
+			node, err := strconv.Atoi(v)
+			if err != nil || node >= maxCPUs {
+				return fmt.Errorf("%s: %.20q is not a NUMA node", name, v)
+			}
+			p.Node = max(-1, node)
+			continue
+		}
+		irq, err := irqNumber(v)
+		if err != nil {
+			return fmt.Errorf("%s: %.20q is not an IRQ", name, v)
+		}
+		if !s.irqs[portIRQ{name, irq}] {
+			s.irqs[portIRQ{name, irq}] = true
+			p.IRQs = append(p.IRQs, irq)
 		}
 	}
 	return nil
+}
+
+// irqNumber reads the number of an IRQ.
+func irqNumber(text string) (int, error) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	return int(n), err
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -15,31 +16,84 @@ import (
 // progress writes one line to a terminal while long inputs are read; elsewhere
 // it is silent.
 type progress struct {
-	w     io.Writer
+	w     io.Writer // nil: silent
+	width func() int
+	now   func() time.Time
+
+	begun time.Time
+	next  time.Time // before which nothing is written
 	shown bool
-	next  time.Time
 }
 
-// quiet is how long work may take before it shows progress.
-const quiet = 500 * time.Millisecond
+const (
+	// quiet is how long work may take before it shows progress.
+	quiet = 500 * time.Millisecond
+	// refresh is how long a line stays: people read no more than ten a second.
+	refresh = 100 * time.Millisecond
+	// guessAfter is how long reading must have gone on before its end is
+	// estimated: the first files say little of the rest.
+	guessAfter = 2 * time.Second
+)
 
+// newProgress shows progress on a terminal that understands escape sequences.
 func newProgress(w io.Writer) *progress {
-	if f, ok := w.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
 		return &progress{}
 	}
-	return &progress{w: w, next: time.Now().Add(quiet)}
+	return showProgress(w, time.Now, func() int {
+		width, _, err := term.GetSize(int(f.Fd()))
+		if err != nil || width <= 0 {
+			return 80
+		}
+		return width
+	})
 }
 
+func showProgress(w io.Writer, now func() time.Time, width func() int) *progress {
+	begun := now()
+	return &progress{w: w, now: now, width: width, begun: begun, next: begun.Add(quiet)}
+}
+
+// update replaces the line, at most ten times a second.
 func (p *progress) update(done, total int64, name string) {
-	if p.w == nil || time.Now().Before(p.next) || total <= 0 {
+	if p.w == nil || total <= 0 {
 		return
 	}
-	p.next, p.shown = time.Now().Add(100*time.Millisecond), true
-	fmt.Fprintf(p.w, "\r\x1b[Kreading %3d %%  %s", min(100, done*100/total), report.Clean(path.Base(name)))
+	now := p.now()
+	if now.Before(p.next) {
+		return
+	}
+	p.next, p.shown = now.Add(refresh), true
+	done = min(max(done, 0), total)
+	line := fmt.Sprintf("reading %3.0f %%%s  %s", 100*float64(done)/float64(total), remaining(now.Sub(p.begun), done, total), report.Clean(path.Base(name)))
+	fmt.Fprint(p.w, "\r\x1b[K"+cutTo(line, p.width()-1)) // a full line would wrap
 }
 
+// remaining estimates how long the rest takes at the pace so far.
+func remaining(taken time.Duration, done, total int64) string {
+	if taken < guessAfter || done <= 0 {
+		return ""
+	}
+	left := taken.Seconds() * (float64(total)/float64(done) - 1)
+	if left > (100 * time.Hour).Seconds() {
+		return ""
+	}
+	return fmt.Sprintf("  about %s left", time.Duration(left*float64(time.Second)).Round(time.Second))
+}
+
+// cutTo cuts a line to so many characters.
+func cutTo(line string, width int) string {
+	if utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	return string([]rune(line)[:max(0, width)])
+}
+
+// clear removes the line, so that what is printed next stands alone.
 func (p *progress) clear() {
 	if p.shown {
 		fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
 	}
 }

@@ -22,7 +22,17 @@ type content struct {
 	base    string   // its own name, without what holds it
 	place   []string // folders and archives that hold it, outermost first; an archive ends in archiveMark
 	ordinal int      // among all contents of the file on disk: the same in every pass
+	packed  bool     // reading it unpacks something
 	r       *bufio.Reader
+}
+
+// open gives the content to read. What has to be unpacked is unpacked ahead.
+func (c content) open() (io.Reader, func(), error) {
+	if !c.packed {
+		return c.r, func() {}, nil
+	}
+	ahead := newAheadReader(c.r)
+	return ahead, ahead.Close, nil
 }
 
 // archiveMark tells an archive from a folder in a place.
@@ -54,6 +64,8 @@ type packed struct {
 	file  *packedFile // the file on disk where this layer is all of it; else nil
 	size  int64       // of that file
 	nest  nest
+	// compressed: it comes out of a decompressor, of its own or of what holds it.
+	compressed bool
 }
 
 // buffer gives the buffer of a layer, set to read r. Layers lie strictly in
@@ -83,7 +95,7 @@ func (u *unpacker) open(p packed) error {
 	if kind != packedNot {
 		return u.compressed(p, kind, r)
 	}
-	c := content{name: p.name, base: p.base, place: p.place, ordinal: u.ordinal, r: r}
+	c := content{name: p.name, base: p.base, place: p.place, ordinal: u.ordinal, packed: p.compressed, r: r}
 	u.ordinal++
 	return u.give(c)
 }
@@ -112,7 +124,7 @@ func (u *unpacker) compressed(p packed, kind packing, r *bufio.Reader) error {
 		return u.broken(p.name, "cannot be unpacked", err)
 	}
 	defer closing()
-	p.r, p.file = &unpackedStream{in: u.in, r: z}, nil
+	p.r, p.file, p.compressed = &unpackedStream{in: u.in, r: z}, nil, true
 	return u.open(p)
 }
 
@@ -233,7 +245,7 @@ func (u *unpacker) zipMember(m packed, f *zip.File) error {
 		return u.broken(m.name, "cannot be unpacked", err)
 	}
 	defer content.Close()
-	m.r = &unpackedStream{in: u.in, r: content}
+	m.r, m.compressed = &unpackedStream{in: u.in, r: content}, true
 	return u.open(m)
 }
 
@@ -271,5 +283,5 @@ func (p *packed) member(name string) packed {
 	last := len(within) - 1
 	place := make([]string, 0, len(p.place)+len(within))
 	place = append(append(append(place, p.place...), p.base+archiveMark), within[:last]...)
-	return packed{name: p.name + "!" + shown(path.Clean(name)), base: within[last], place: place, nest: p.nest}
+	return packed{name: p.name + "!" + shown(path.Clean(name)), base: within[last], place: place, nest: p.nest, compressed: p.compressed}
 }

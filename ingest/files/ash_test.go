@@ -174,27 +174,6 @@ func TestASHRows(t *testing.T) {
 	}
 }
 
-func FuzzASH(f *testing.F) {
-	f.Add("SAMPLE_TIME,EVENT,TIME_WAITED\n2026-09-15 09:33:52.212,log file sync,434142\n")
-	f.Add("SAMPLE_TIME                         EVENT         TIME_WAITED\n----------------------------------- ------------- -----------\n15-SEP-26 09.33.52.212 AM           log file sync      434142\n")
-	f.Add("\"SAMPLE_TIME\"\t\"EVENT\"\t\"TIME_WAITED\"\r\n\"15-9월 -26 09.33.52.212000 오전\"\t\"log\nfile sync\"\t1\r\n")
-	f.Add("EVENT\n-----\nSAMPLE_TIME TIME_WAITED\n----------- -----------\nlog\n2026-09-15 1\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		records, in := readOracleText(t, text, time.UTC)
-		if in.count < int64(len(records.waits)) {
-			t.Errorf("counted %d of %d", in.count, len(records.waits))
-		}
-		for _, w := range records.waits {
-			if w.At.IsZero() || w.TimeWaited < 0 || w.TimeWaited > longestWait || w.Period <= 0 || w.Waiting != (w.Event != "") {
-				t.Errorf("sent %+v", w)
-			}
-		}
-		for _, f := range oracleFormats() {
-			f.probe([]byte(text))
-		}
-	})
-}
-
 func BenchmarkASH(b *testing.B) {
 	var text strings.Builder
 	text.WriteString("SAMPLE_ID,SAMPLE_TIME,INST_ID,SESSION_ID,SESSION_SERIAL#,SESSION_TYPE,SQL_ID,EVENT,WAIT_CLASS,SESSION_STATE,TIME_WAITED,P1,P2,P3,PROGRAM\n")

@@ -160,11 +160,3 @@ func TestIostatSamples(t *testing.T) {
 		})
 	}
 }
-
-func FuzzIostat(f *testing.F) {
-	f.Add([]byte("Linux 4.18.0 (db1) \t11/30/2026\n\n11/30/2026 10:00:00 AM\navg-cpu: %user\n 1.00\nDevice r/s r_await w/s w_await aqu-sz %util\nsda 1.00 2.00 3.00 4.00 5.00 6.00\n"))
-	f.Add([]byte("2026-11-30T10:00:00+0000\n f/s f_await aqu-sz %util Device\n 0.00 0.00 0,05 0.3% sda\nTime: 10:00:00\nDevice: await tps %util\nsda 0 0 0\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzTool(t, text, probeIostat, readIostat)
-	})
-}

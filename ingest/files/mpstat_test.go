@@ -336,12 +336,3 @@ func TestMpstatOfTheCorpus(t *testing.T) {
 		}
 	})
 }
-
-func FuzzMpstat(f *testing.F) {
-	f.Add([]byte("Linux 4.18.0 (db1) \t2026-11-30 \t_x86_64_\t(2 CPU)\n\n10:00:00  CPU    %usr   %idle\n10:00:02  all    5.00    95.00\n10:00:02  0 0,00 0,00\n"))
-	f.Add([]byte(mpstatDocument))
-	f.Add([]byte("10:00:00 CPU intr/s 0/s\n10:00:00 all 1 2\n10:00:00 AM CPU %idle\n10:00:00 AM 0 100.00\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzTool(t, text, probeMpstat, readMpstat)
-	})
-}

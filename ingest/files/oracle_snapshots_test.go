@@ -1,7 +1,6 @@
 package files
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -229,41 +228,4 @@ func TestInstancesAndInterconnects(t *testing.T) {
 	if diff := cmp.Diff([]domain.Topology{{Interconnects: []string{"bond1", "bond2"}}}, records.topologies); diff != "" {
 		t.Error(diff)
 	}
-}
-
-func FuzzOracleSnapshots(f *testing.F) {
-	f.Add("SNAP_TIME,EVENT,WAIT_TIME_MICRO,WAIT_COUNT\n2026-09-15 09:33:52,log file sync,1,7\n2026-09-15 09:33:53,log file sync,1,8\n")
-	f.Add("SNAP_TIME,CON_ID,NAME,VALUE\n2026-09-15 09:33:52,0,user commits,10\n")
-	f.Add("SNAP_TIME|EVENT|TOTAL_WAITS|TIME_WAITED\n2026-09-15 09:33:52|log file sync|1|7\n")
-	f.Add("INST_ID,INSTANCE_NAME,HOST_NAME\n1,ORDP1,db1\n\nNAME,IP_ADDRESS,IS_PUBLIC\nbond1:1,10.0.0.1,NO\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		records, in := readOracleText(t, text, time.UTC)
-		for _, h := range records.histograms {
-			ascending := slices.IsSortedFunc(h.Buckets, func(a, b domain.HistogramBucket) int { return cmpDuration(a.Below, b.Below) })
-			if h.At.IsZero() || h.Event == "" || len(h.Buckets) == 0 || len(h.Buckets) > maxBuckets || !ascending {
-				t.Errorf("sent %+v", h)
-			}
-		}
-		for _, e := range records.events {
-			if e.TotalWaits < 0 || e.TimeWaited < 0 || e.At.IsZero() {
-				t.Errorf("sent %+v", e)
-			}
-		}
-		for _, c := range records.counters {
-			if c.Name == "" || c.At.IsZero() {
-				t.Errorf("sent %+v", c)
-			}
-		}
-		if sent := len(records.histograms) + len(records.events) + len(records.counters); in.count < int64(sent) {
-			t.Errorf("counted %d of %d", in.count, sent)
-		}
-	})
-}
-
-// cmpDuration orders edges, equal ones as if they were out of order.
-func cmpDuration(a, b time.Duration) int {
-	if a < b {
-		return -1
-	}
-	return 1
 }

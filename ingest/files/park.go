@@ -10,7 +10,8 @@ import (
 )
 
 // parkingRoom bounds what members of archives may take, compressed, while they
-// wait for their turn: logs shrink twenty times and more.
+// wait for their turn: logs shrink twenty times and more. Parts that are read at
+// the same time have equal shares of it.
 const parkingRoom = 64 << 20
 
 // parkedContent is a member held in memory, compressed.
@@ -56,7 +57,7 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 
 // park holds a member until its turn. One for which there is no room stays
 // where it is, to be met in a later pass.
-func (r *reading) park(src *source, content io.Reader) error {
+func (r *partReading) park(src *source, content io.Reader) error {
 	if r.room <= 0 {
 		return nil
 	}

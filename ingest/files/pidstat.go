@@ -260,7 +260,10 @@ func (r *pidstatReader) place(v *pidstatRow, command []byte) error {
 			return nil
 		}
 		tid = v.tid
-		command = bytes.TrimPrefix(command, []byte("|__"))
+		if command = bytes.TrimPrefix(command, []byte("|__")); len(command) == 0 {
+			r.problem("row is cut short: no command")
+			return nil
+		}
 	}
 	if v.cpu < 0 || tid < 0 {
 		return nil

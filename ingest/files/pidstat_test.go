@@ -451,17 +451,6 @@ func TestPidstatRowsOfGroupsOfTheCorpus(t *testing.T) {
 	}
 }
 
-func FuzzPidstat(f *testing.F) {
-	const banner = "Linux 4.18.0 (db1) \t2026-11-30 \t_x86_64_\t(8 CPU)\n\n"
-	f.Add([]byte(banner + "10:00:00 PM   UID      TGID       TID    %usr %system  %guest   %wait    %CPU   CPU  Command\n" +
-		"10:00:01 PM   500         -      4712    4.00    1.00    0.00    0.00    5.00     3  |__x\n"))
-	f.Add([]byte(banner + "# Time UID PID %usr %system %CPU CPU Command\n1796032802 0 1 1.00 2.00 3.00 4 x\n"))
-	f.Add([]byte("Linux x (db1) \t2026년 11월 30일\n오후 10시 37분 21초 UID PID %CPU CPU Command\n오후 10시 37분 22초 0 1 1,00 - x\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzTool(t, text, probePidstat, readPidstat)
-	})
-}
-
 func BenchmarkPidstat(b *testing.B) {
 	var text bytes.Buffer
 	text.WriteString("Linux 4.18.0 (db1) \t2026-11-30 \t_x86_64_\t(32 CPU)\n\n")

@@ -394,25 +394,3 @@ func BenchmarkInterruptLog(b *testing.B) {
 		}
 	}
 }
-
-func FuzzProcLog(f *testing.F) {
-	f.Add([]byte("1796006412\n" + interruptBlock(1, 2) + "1796006417\n" + interruptBlock(3, 4)))
-	f.Add([]byte("zzz ***Mon Nov 30 11:40:12 UTC 2026 - db1\ncpu  1 2 3 4\ncpu0 1 2 3 4\nctxt 5\n8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n"))
-	f.Add([]byte("                    CPU0\n          HI:          1\n==> /proc/net/bonding/bond0 <==\nEthernet Channel Bonding Driver: v5\nBonding Mode: x\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		in := &input{name: "x", zone: time.UTC, bad: &problems{}}
-		in.lines = newLineReader(bytes.NewReader(data), func(int) {})
-		rec := &recorder{}
-		if err := readProc(context.Background(), in, rec); err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range rec.interrupts {
-			for _, l := range s.Lines {
-				if l.Counts != nil && len(l.Counts) != len(s.CPUs) {
-					t.Fatalf("line %s has %d counts for %d CPUs", l.ID, len(l.Counts), len(s.CPUs))
-				}
-			}
-		}
-		recognise(procFormats(), data)
-	})
-}

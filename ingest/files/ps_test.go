@@ -334,18 +334,3 @@ func TestPsKeepsNoMoreNamesThanItsBound(t *testing.T) {
 		}
 	}
 }
-
-func FuzzPs(f *testing.F) {
-	f.Add([]byte("Mon Nov 30 18:00:01 KST 2026\nPID TID PSR STAT CLS RTPRIO COMMAND\n1 2 3 S TS - x y\n"))
-	f.Add([]byte("zzz ***2026-11-30T10:00:02.5Z - db1\nPID COMMAND PSR S\n1 a b 5 S\n1796032802\nLWP CPUID CMD\n1 2 x\n"))
-	f.Add([]byte("1796032802.25\nPID TID PSR S CLS EXEC_NS WAIT_NS COMMAND\n1 2 3 S TS 100 50 x\n1 3 3 R TS - - y\n" +
-		"1796032802.42\nPID TID PSR S CLS EXEC_NS WAIT_NS COMMAND\n1 2 3 R TS 900 18446744073709551615 x\n1 3 3 R TS 7 8 y\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzTool(t, text, probePs, readPs)
-		for _, p := range readWith(t, readPs, string(text), time.UTC).placements {
-			if p.Exec > p.Interval+printedSecond || (p.Interval == 0) != (p.Exec < 0 && p.RunDelay < 0) {
-				t.Fatalf("impossible %+v", p)
-			}
-		}
-	})
-}

@@ -180,14 +180,14 @@ var errEnough = errors.New("enough")
 
 // pass gives the contents of one file on disk that are wanted, in the order in
 // which they are stored. Those that are no longer there are left in wanted.
-func (s *Set) pass(ctx context.Context, file int, wanted map[int]*source, onRead func(int64), give func(*source, io.Reader) error) error {
+func (s *Set) pass(ctx context.Context, file int, wanted map[int]*source, onRead func(int64), give func(*source, content) error) error {
 	err := s.unpack(ctx, file, onRead, func(c content) error {
 		src, ok := wanted[c.ordinal]
 		if !ok || src.Name != c.name {
 			return nil
 		}
 		delete(wanted, c.ordinal)
-		if err := give(src, c.r); err != nil {
+		if err := give(src, c); err != nil {
 			return err
 		}
 		if len(wanted) == 0 {
@@ -233,9 +233,9 @@ func (s *Set) hashAlike(ctx context.Context) error {
 
 // hashContent hashes one source. One that breaks off stays without hash, and
 // so is nothing's copy.
-func hashContent(src *source, r io.Reader) error {
+func hashContent(src *source, c content) error {
 	h := sha256.New()
-	_, err := io.Copy(h, r)
+	_, err := io.Copy(h, c.r)
 	if fatal(err) {
 		return fmt.Errorf("%s: %w", src.Name, err)
 	}

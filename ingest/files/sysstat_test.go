@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -210,43 +209,6 @@ func takenFor(t *testing.T, text string, kind Kind) {
 	for _, f := range knownFormats() {
 		if _, ok := f.probe([]byte(text)); ok != (f.kind == kind) {
 			t.Errorf("taken for %s: %v", f.kind, ok)
-		}
-	}
-}
-
-// fuzzTool feeds anything to a reader, which must neither panic nor fail nor
-// send what cannot be.
-func fuzzTool(t *testing.T, text []byte, probe func([]byte) (probed, bool), read func(context.Context, *input, ingest.Sink) error) {
-	t.Helper()
-	probe(text)
-	in := &input{name: "f", zone: time.UTC, bad: &problems{}}
-	in.lines = newLineReader(bytes.NewReader(text), func(line int) { in.problem(line, "line too long") })
-	var r recorder
-	if err := read(t.Context(), in, &r); err != nil {
-		t.Fatal(err)
-	}
-	sent := len(r.placements) + len(r.cpus) + len(r.systems) + len(r.diskSamples)
-	if int64(sent) != in.count {
-		t.Fatalf("counted %d records, sent %d", in.count, sent)
-	}
-	for _, p := range r.placements {
-		if p.CPU < 0 || p.TID < 0 || p.Interval < 0 || p.CPUShare < 0 || p.WaitShare < 0 || p.Command == "" {
-			t.Fatalf("impossible %+v", p)
-		}
-	}
-	for _, s := range r.cpus {
-		if s.CPU < domain.AllCPUs || s.Interval < 0 || s.Idle < 0 || math.IsInf(s.User, 0) {
-			t.Fatalf("impossible %+v", s)
-		}
-	}
-	for _, s := range r.systems {
-		if s.At.IsZero() || s.Interval < 0 || s.RunQueue < 0 {
-			t.Fatalf("impossible %+v", s)
-		}
-	}
-	for _, s := range r.diskSamples {
-		if s.Device == "" || s.Interval < 0 || s.Utilisation < 0 {
-			t.Fatalf("impossible %+v", s)
 		}
 	}
 }

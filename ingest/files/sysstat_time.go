@@ -67,7 +67,11 @@ func leadTime(line []byte) (s stamp, rest []byte, ok bool) {
 	return s, p, true
 }
 
-// epochTime reads seconds since 1970, of nine to ten digits (1973 to 2286).
+// latestEpoch is the last second of the year 2200: a later time is some other
+// number. Dates in words end with that year too.
+const latestEpoch = 7289654399
+
+// epochTime reads seconds since 1970, of nine to ten digits (1973 to 2200).
 func epochTime(p []byte) (unix int64, rest []byte, ok bool) {
 	n := 0
 	for n < len(p) && p[n] >= '0' && p[n] <= '9' {
@@ -79,7 +83,7 @@ func epochTime(p []byte) (unix int64, rest []byte, ok bool) {
 	for _, c := range p[:n] {
 		unix = unix*10 + int64(c-'0')
 	}
-	return unix, p[n:], true
+	return unix, p[n:], unix <= latestEpoch
 }
 
 // ends says whether a field ends here.

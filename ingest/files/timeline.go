@@ -91,7 +91,7 @@ func epochLine(text []byte) (at time.Time, inSeconds, ok bool) {
 		return at, false, false
 	}
 	s, ok := whole(seconds, math.MaxInt)
-	if !ok {
+	if !ok || int64(s) > latestEpoch {
 		return at, false, false
 	}
 	nanosecond, ok := nanoseconds(fraction)

@@ -151,11 +151,3 @@ func TestVmstatSamples(t *testing.T) {
 		})
 	}
 }
-
-func FuzzVmstat(f *testing.F) {
-	f.Add([]byte("procs ---memory---\n r b swpd free si so in cs us sy id wa st KST\n 1 0 0 1 0 0 5 6 1 1 98 0 0 2026-11-30 18:00:01\n"))
-	f.Add([]byte(" r b cs us +03\n 1 0 6 1 2026-11-30 18:00:01 UTC\n r b cs us\n 1 2 3 4\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		fuzzTool(t, text, probeVmstat, readVmstat)
-	})
-}

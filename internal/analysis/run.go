@@ -102,6 +102,9 @@ func (v *options) node(ctx context.Context, set *files.Set, n files.Node, res *R
 	warnings = slices.Concat(set.Warnings(), zoneWarnings, report.Warnings, warnings)
 	for _, c := range choices {
 		s := b.Build(c)
+		if err := notTooLong(s.Window); err != nil {
+			return nil, err
+		}
 		s.Warnings = append(s.Warnings, warnings...)
 		f := correlate.Analyze(s, v.Params)
 		f.Timezone, f.Inputs = timezone, report.Inputs
@@ -109,6 +112,19 @@ func (v *options) node(ctx context.Context, set *files.Set, n files.Node, res *R
 		res.Findings, res.Series = append(res.Findings, f), append(res.Series, s)
 	}
 	return report.Problems, nil
+}
+
+// longestWindow bounds what is analysed at once: the engine keeps what it knows
+// of every second. One reading under a wrong clock would make a window of years.
+const longestWindow = 100 * 24 * time.Hour
+
+func notTooLong(w series.Span) error {
+	d := series.ToTime(w.To).Sub(series.ToTime(w.From))
+	if d <= longestWindow {
+		return nil
+	}
+	return fmt.Errorf("%w: the records cover %s, over %d days: a clock may have been wrong; choose a window with --from and --to",
+		ErrInput, spanText(w), int(longestWindow.Hours()/24))
 }
 
 // errNothing marks a node whose files hold nothing that can be analysed.
