@@ -20,6 +20,9 @@ func Analyze(s *series.Series, prm Params) *domain.Finding {
 	p := newPath(s.Threads, s.Window)
 	pic := newPicture(s, p, prm)
 	set := findStalls(s, prm)
+	if text := set.unreadText(); text != "" {
+		f.Warnings = append(f.Warnings, text)
+	}
 	shared := set.leaveShared(s, prm)
 	l := newLoad(s, prm)
 	if l.name != "" {
@@ -178,6 +181,8 @@ func missing(watch domain.Watch, p *path, pic *picture, set *stallSet, prm Param
 	switch {
 	case len(need) > 0:
 		return "missing: " + joinAnd(need)
+	case len(set.stalls) < prm.MinStalls && set.blind():
+		return fmt.Sprintf("%s (beside them %d stalls over %v were found, at least %d are needed)", set.unreadText(), len(set.stalls), prm.Threshold, prm.MinStalls)
 	case len(set.stalls) < prm.MinStalls && set.unplaced > 0:
 		return fmt.Sprintf("%d stalls lie in histogram intervals too long to place them (2 s at most)", set.unplaced)
 	case len(set.stalls) < prm.MinStalls:

@@ -19,21 +19,41 @@ func maximum(candidates [][]int32, score []float64, st *strata, mean []float64, 
 		d.value[i] = score[v]
 	}
 	best, seen := d.greatest()
-	draw := d.byMean
-	if !isBinary(score) {
-		draw = d.byVisit
-		var kind []int32
-		d.values, kind = kinds(score)
-		d.kinds, d.drawn = newExchange(st, d.visits, kind), make([]int32, len(d.visits))
-	}
+	again := d.again(score, st)
 	atLeast := 0
 	for range rounds {
-		draw(source)
-		if _, top := d.greatest(); top >= seen-roundingError {
+		if again(source) >= seen-roundingError {
 			atLeast++
 		}
 	}
 	return best, float64(1+atLeast) / float64(1+rounds)
+}
+
+// again gives what draws the labels anew and tells the greatest sum. A single
+// candidate is summed while it is drawn.
+func (d *draws) again(score []float64, st *strata) func(*labelSource) float64 {
+	alone := len(d.index) == 1
+	if isBinary(score) {
+		if alone {
+			return d.sumByMean
+		}
+		return func(source *labelSource) float64 {
+			d.byMean(source)
+			_, sum := d.greatest()
+			return sum
+		}
+	}
+	var kind []int32
+	d.values, kind = kinds(score)
+	d.kinds, d.drawn = newExchange(st, d.visits, kind), make([]int32, len(d.visits))
+	if alone {
+		return d.sumByVisit
+	}
+	return func(source *labelSource) float64 {
+		d.byVisit(source)
+		_, sum := d.greatest()
+		return sum
+	}
 }
 
 // roundingError: sums that differ by less are taken as equal.
@@ -47,6 +67,7 @@ type draws struct {
 	chance []uint64  // by position in visits: the threshold of its stratum's mean
 	index  [][]int32 // by candidate: the position in visits of each stall's
 	expect []float64 // by candidate
+	stalls []uint64  // by position in visits: of the first candidate
 
 	// Of scores that byVisit draws: those there are, and which of them each
 	// visit's may be exchanged with.
@@ -70,12 +91,16 @@ func newDraws(candidates [][]int32, st *strata, mean []float64) *draws {
 	for i, v := range d.visits {
 		d.chance[i] = threshold(mean[st.of[v]])
 	}
+	d.stalls = make([]uint64, len(d.visits))
 	for k, c := range candidates {
 		for _, v := range c {
 			if takesPart(v) {
 				i, _ := slices.BinarySearch(d.visits, v)
 				d.index[k] = append(d.index[k], int32(i)) //nolint:gosec // index into a short list
 				d.expect[k] += mean[st.of[v]]
+				if k == 0 {
+					d.stalls[i]++
+				}
 			}
 		}
 	}
@@ -106,11 +131,30 @@ func (d *draws) byVisit(source *labelSource) {
 	}
 }
 
+// sumByVisit is byVisit and the sum of the only candidate.
+func (d *draws) sumByVisit(source *labelSource) float64 {
+	d.kinds.draw(source, d.drawn)
+	sum := -d.expect[0]
+	for i, kind := range d.drawn {
+		sum += d.values[kind] * float64(d.stalls[i])
+	}
+	return sum
+}
+
 // byMean draws scores of 0 and 1, which a mean describes wholly.
 func (d *draws) byMean(source *labelSource) {
 	for i, t := range d.chance {
 		d.value[i] = float64(source.hit(t))
 	}
+}
+
+// sumByMean is byMean and the sum of the only candidate.
+func (d *draws) sumByMean(source *labelSource) float64 {
+	sum := uint64(0)
+	for i, t := range d.chance {
+		sum += d.stalls[i] * source.hit(t)
+	}
+	return float64(sum) - d.expect[0]
 }
 
 // kinds numbers the distinct values of a score: the values, and by visit which
@@ -156,7 +200,7 @@ func exchangeable[T uint16 | int32](st *strata, visits, label []int32) [][]T {
 			samples := st.list[n].samples
 			byStratum[n] = make([]T, len(samples))
 			for k, o := range samples {
-				byStratum[n][k] = T(label[o]) //nolint:gosec // the caller knows that it fits
+				byStratum[n][k] = T(label[o]) // the caller knows that it fits
 			}
 		}
 		out[i] = byStratum[n]
@@ -167,10 +211,10 @@ func exchangeable[T uint16 | int32](st *strata, visits, label []int32) [][]T {
 // draw gives a label to each visit.
 func (e *exchange) draw(source *labelSource, drawn []int32) {
 	for i, labels := range e.narrow {
-		drawn[i] = int32(labels[source.below(uint64(len(labels)))])
+		drawn[i] = int32(labels[source.below(uint64(len(labels)))]) //nolint:gosec // as long as the list
 	}
 	for i, labels := range e.wide {
-		drawn[i] = labels[source.below(uint64(len(labels)))]
+		drawn[i] = labels[source.below(uint64(len(labels)))] //nolint:gosec // as long as the list
 	}
 }
 

@@ -95,6 +95,9 @@ func (r *eventRival) fromASH(d *indicator, s *series.Series, prm Params) bool {
 	if !shown && (len(events) < manyEvents || s.Filtered) {
 		return false
 	}
+	if slices.ContainsFunc(s.OtherWaits, func(w series.Wait) bool { return r.matches(w.Event) && w.TimeWaited < 0 }) {
+		return false // a length that could not be read is not calm
+	}
 	if len(s.Ticks) > 0 {
 		d.set(series.Span{From: s.Window.From, To: s.Window.To}, false)
 	}
@@ -205,6 +208,9 @@ func newOwnWrites(s *series.Series, set *stallSet) ownWrites {
 			j++
 		}
 		for m := j; m < len(s.OwnWaits) && s.OwnWaits[m].At <= k.at+k.longest; m++ {
+			if s.OwnWaits[m].TimeWaited < 0 {
+				return ownWrites{slow: make([]bool, len(set.stalls))} // a length that could not be read clears nothing
+			}
 			if s.OwnWaits[m].TimeWaited >= k.longest/2 {
 				o.slow[i] = true
 			}

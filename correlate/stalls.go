@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -38,6 +39,7 @@ type stallSet struct {
 	sessionOnly int
 	waits       int
 	over        [2]int // waits over the threshold, bracketed: low, high
+	unread      int    // waits whose length could not be read: neither short nor long
 	unplaced    int    // histogram stalls whose interval is too long to place
 	quantiles   [4]float64
 	slowTicks   int // ASH samples taken over 1.5 s after the one before: saturation
@@ -88,6 +90,7 @@ func ashStalls(s *series.Series, prm Params) *stallSet {
 		}
 		i = j
 	}
+	set.over[1] += set.unread
 	set.quantiles = weightedQuantiles(s, set)
 	set.countSlowTicks(s)
 	return set
@@ -102,6 +105,8 @@ func (set *stallSet) addTick(waits []series.Wait, lastTick series.Micros, prm Pa
 		w := &waits[i]
 		set.waits++
 		switch {
+		case w.TimeWaited < 0:
+			set.unread++
 		case w.TimeWaited >= micros(prm.Threshold):
 			set.over[0]++
 			set.over[1]++
@@ -135,9 +140,14 @@ func (set *stallSet) addTick(waits []series.Wait, lastTick series.Micros, prm Pa
 // weightedQuantiles gives p50, p95, p99 and the greatest length of the watched
 // waits, in ms. An ASH row of length TW stands for max(1, period/TW) waits
 // (adellera.it, "ASH math of TIME_WAITED"). A spool that holds only long rows
-// tells nothing of the median: then only the maximum is given.
+// tells nothing of the median: then only the maximum is given. Waits of unknown
+// length, which are most likely the longest, leave all four unknown.
 func weightedQuantiles(s *series.Series, set *stallSet) [4]float64 {
 	out := unknown4
+	if set.unread > 0 {
+		set.notes = append(set.notes, "percentiles of the waits are unknown, since some lengths could not be read")
+		return out
+	}
 	type item struct{ tw, weight float64 }
 	var items []item
 	var total float64
@@ -245,6 +255,27 @@ func bracket(h *series.HistogramStep, threshold series.Micros) (high, low int, k
 		}
 	}
 	return high, low, k
+}
+
+// mostUnread is the share of waits that are long or may be, beyond which those
+// that could not be read are too many for a count of stalls to stand on.
+const mostUnread = 0.1
+
+// blind says whether few stalls may only mean that the long waits could not be read.
+func (set *stallSet) blind() bool {
+	return float64(set.unread) > mostUnread*float64(set.over[1])
+}
+
+// unreadText words the waits whose length could not be read; "" for none.
+func (set *stallSet) unreadText() string {
+	switch set.unread {
+	case 0:
+		return ""
+	case 1:
+		return "1 wait has a length that could not be read; it may be a stall"
+	default:
+		return fmt.Sprintf("%d waits have a length that could not be read; they may be stalls", set.unread)
+	}
 }
 
 // describe renders the waits for the finding.

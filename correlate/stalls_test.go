@@ -1,7 +1,9 @@
 package correlate
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +115,92 @@ func TestQuantilesWeighARowByTheWaitsItStandsFor(t *testing.T) {
 	near(t, "p95", known(w.P95MS), 10, 0)
 	if w.OverThreshold == nil || *w.OverThreshold != 3 || w.ThresholdMS != 100 || w.Stalls != 3 {
 		t.Errorf("waits = %+v", w)
+	}
+}
+
+// By hand: two waits of 0.1 s and more were read, three were not.
+func TestWaitsOfUnknownLengthWidenTheCountAndMakeNoStall(t *testing.T) {
+	t.Parallel()
+	set := findIn([]commit{{10, 0.5}, {20, 0.2}, {20, -1}, {30, -1}, {40, -1}, {50, 0.002}})
+	if d := cmp.Diff([]seen{{10, 9.5, 0.5, 1}, {20, 19.8, 0.2, 1}}, seenStalls(set)); d != "" {
+		t.Errorf("stalls differ (-want +got):\n%s", d)
+	}
+	w := set.describe(domain.EventLogFileSync, DefaultParams())
+	if w.OverThreshold != nil || *w.OverThresholdLow != 2 || *w.OverThresholdHigh != 5 {
+		t.Errorf("waits over the threshold: %+v, want 2 to 5", w)
+	}
+	if w.P50MS != nil || w.P99MS != nil || w.MaxMS != nil {
+		t.Errorf("percentiles beside unknown lengths: %+v", w)
+	}
+	if want := "3 waits have a length that could not be read; they may be stalls"; set.unreadText() != want {
+		t.Errorf("said %q, want %q", set.unreadText(), want)
+	}
+}
+
+// Over one in ten of the waits that are or may be long: 2 of 18 + 2 are just
+// that (not over), 3 of 18 + 3 are over.
+func TestCountsOfStallsStandOnWaitsThatWereRead(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name         string
+		long, unread int
+		want         bool
+	}{
+		{"all were read", 0, 0, false},
+		{"none was", 0, 1, true},
+		{"one in ten was not", 18, 2, false},
+		{"more were not", 18, 3, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var commits []commit
+			for i := range tt.long {
+				commits = append(commits, commit{float64(10 * (i + 1)), 0.5})
+			}
+			for i := range tt.unread {
+				commits = append(commits, commit{float64(1000 + 10*i), -1})
+			}
+			commits = append(commits, commit{3000, 0.001})
+			if got := findIn(commits).blind(); got != tt.want {
+				t.Errorf("blind = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAFindingOnWaitsThatCouldNotBeReadSaysSo(t *testing.T) {
+	t.Parallel()
+	s := lgwrCase()
+	unread := 0
+	for i := range s.Waits {
+		if s.Waits[i].TimeWaited >= 100_000 {
+			s.Waits[i].TimeWaited = series.UnknownLength
+			unread++
+		}
+	}
+	f := Analyze(s, quickParams())
+	text := fmt.Sprintf("%d waits have a length that could not be read; they may be stalls", unread)
+	if f.Verdict != domain.InsufficientData || !strings.Contains(f.Headline, text) || strings.Contains(f.Headline, "only 0 stalls") {
+		t.Errorf("verdict %s: %s", f.Verdict, f.Headline)
+	}
+	if !slices.Contains(f.Warnings, text) {
+		t.Errorf("warnings %q lack %q", f.Warnings, text)
+	}
+}
+
+func TestOwnWritesOfUnknownLengthClearNoStorage(t *testing.T) {
+	t.Parallel()
+	s := host(60)
+	write := series.Wait{At: at(10), TimeWaited: 1000, Event: domain.EventLogFileParallelWrite}
+	s.OwnWaits = []series.Wait{write}
+	if !newOwnWrites(s, stallsAt(10)).seen {
+		t.Fatal("a write that was read is not seen")
+	}
+	write.TimeWaited = series.UnknownLength
+	s.OwnWaits = append(s.OwnWaits, write)
+	if newOwnWrites(s, stallsAt(10)).seen {
+		t.Error("a write of unknown length counts as quick")
 	}
 }
 

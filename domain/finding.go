@@ -158,7 +158,8 @@ type CPUShare struct {
 }
 
 // WaitSummary describes the watched waits. Where waits come from histograms,
-// OverThreshold is a bracket and the percentiles are null.
+// OverThreshold is a bracket and the percentiles are null; so they are where
+// some lengths could not be read: the upper end counts those waits.
 type WaitSummary struct {
 	Event             string   `json:"event"`
 	ThresholdMS       float64  `json:"threshold_ms"`

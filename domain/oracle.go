@@ -22,7 +22,7 @@ type Wait struct {
 	Background bool
 	Waiting    bool          // SESSION_STATE = WAITING; true where the column is absent
 	Event      string        // empty while ON CPU
-	TimeWaited time.Duration // 0: not fixed up yet, or not the wait's last sample
+	TimeWaited time.Duration // 0: not fixed up yet, or not the wait's last sample; negative: could not be read
 	Period     time.Duration // what one row stands for: 1 s for V$, 10 s for DBA_HIST; 0 unknown
 
 	SQLID, Program, Module, Machine, Service string

@@ -10,7 +10,7 @@ import (
 // break a table.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\t' || r == '\n' {
+		if r == '\t' || r == '\n' || r == '\u2028' || r == '\u2029' { // the last two: Unicode's line and paragraph separators
 			return ' '
 		}
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar {

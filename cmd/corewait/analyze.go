@@ -52,6 +52,9 @@ how strong the evidence is, and which other explanations it beats.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("inst-id") && o.InstID < 0 {
+				return fmt.Errorf("%w: --inst-id %d: must be 0 or more", errFlags, o.InstID)
+			}
 			o.Paths = args
 			return analyze(c, o, out)
 		},
@@ -73,7 +76,7 @@ how strong the evidence is, and which other explanations it beats.`,
 }
 
 func analyze(c *cobra.Command, o analysis.Options, out *output) error {
-	if err := out.validate(); err != nil {
+	if err := errors.Join(out.validate(), out.spare(o.Paths)); err != nil {
 		return err
 	}
 	bar := newProgress(out.stderr)
@@ -83,12 +86,22 @@ func analyze(c *cobra.Command, o analysis.Options, out *output) error {
 	if err != nil {
 		return err
 	}
+	if err := out.spareRead(res.Findings); err != nil {
+		return err
+	}
 	return out.write(res)
 }
 
+// unknownShown is how many files that are not read are named one by one.
+const unknownShown = 20
+
 // write renders the findings; what could not be read goes to stderr.
 func (o *output) write(res *analysis.Result) error {
-	for _, u := range res.Unknown {
+	for i, u := range res.Unknown {
+		if i == unknownShown {
+			fmt.Fprintf(o.stderr, "corewait: ... and %d more files not read\n", len(res.Unknown)-i)
+			break
+		}
 		fmt.Fprintf(o.stderr, "corewait: %s: not read: %s\n", report.Clean(u.Name), report.Clean(u.Reason))
 	}
 	for _, p := range res.Problems {

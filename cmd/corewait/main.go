@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/corewait/corewait/internal/analysis"
+	"github.com/corewait/corewait/report"
 )
 
 // Exit statuses, as documented in the README.
@@ -32,16 +33,19 @@ func main() {
 
 // run is the whole program; it gives the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	ctx, done := interruptible(signals, patience, stderr, os.Exit)
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	done()
 	if err == nil {
 		return exitDone
 	}
 	if errors.Is(err, context.Canceled) {
-		err = errors.New("stopped before it was done")
+		err = errors.New(stoppedLine)
 	}
 	fmt.Fprintln(stderr, "corewait: "+oneLine(err.Error()))
 	return status(err)
@@ -61,8 +65,10 @@ func status(err error) int {
 // errFlags marks errors of flags and commands that the flag parser found.
 var errFlags = errors.New("wrong usage")
 
+// oneLine makes a message one line that is safe to show: it may quote file
+// names and what stands in files.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	return report.Clean(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {

@@ -41,6 +41,9 @@ func (b *Builder) Instances(want Choice) ([]Choice, []string, error) {
 }
 
 func (b *Builder) choose(want Choice) ([]Choice, []string, error) {
+	if err := b.holds(want); err != nil {
+		return nil, nil, err
+	}
 	sids := b.sids()
 	ids := b.instIDs()
 	if want.Instance != "" {
@@ -217,7 +220,7 @@ func (b *Builder) Build(c Choice) *Series {
 	topology := b.topology.build()
 	s := &Series{
 		Node: c.Node, Instance: c.Instance, InstID: c.InstID, Watch: b.watch,
-		Topology: topology, Interrupts: b.interrupts.out, NetRX: b.netRX.out, Devices: b.interrupts.devices(topology.Ports),
+		Topology: topology, Interrupts: b.interrupts.out, NetRX: b.netRX.out,
 		CPU: b.cpuTime.build(), Counters: map[string][]Rate{},
 	}
 	s.System = sortSystem(slices.Clone(b.system))
@@ -228,6 +231,7 @@ func (b *Builder) Build(c Choice) *Series {
 	b.buildHistograms(s)
 	b.buildCounters(s)
 	s.Window = b.extent(s)
+	s.Devices = b.interrupts.lines.devices(topology.Ports, s.Window)
 	s.Notes = append(b.interruptNotes(), s.Notes...)
 	return s
 }
@@ -361,7 +365,7 @@ func (b *Builder) buildWaits(s *Series) {
 	// A row that was not fixed up reads zero: no filter by length let it pass.
 	s.Filtered = len(s.Waits) > 0
 	for i := range s.Waits {
-		s.Filtered = s.Filtered && s.Waits[i].TimeWaited >= longOther.Microseconds()
+		s.Filtered = s.Filtered && (s.Waits[i].TimeWaited < 0 || s.Waits[i].TimeWaited >= longOther.Microseconds())
 		s.History = s.History || s.Waits[i].Period > 5*Second
 	}
 	if b.othersCut > 0 {
@@ -439,15 +443,16 @@ func (b *Builder) extent(s *Series) Span {
 		}
 		return s.whereWaitsAreKnown(host)
 	}
-	if b.window.From > noFrom {
-		host.From = b.window.From
+	asked := b.nearRecords()
+	if asked.From > noFrom {
+		host.From = asked.From
 	} else if empty {
-		host.From = b.window.To
+		host.From = asked.To
 	}
-	if b.window.To < noTo {
-		host.To = b.window.To
+	if asked.To < noTo {
+		host.To = asked.To
 	} else if empty {
-		host.To = b.window.From
+		host.To = asked.From
 	}
 	return host
 }
@@ -470,23 +475,4 @@ func (s *Series) whereWaitsAreKnown(w Span) Span {
 		return Span{from, to}
 	}
 	return w
-}
-
-func (b *Builder) interruptNotes() []string {
-	var n []string
-	r := &b.interrupts
-	add := func(count int, format string) {
-		if count > 0 {
-			n = append(n, fmt.Sprintf(format, count))
-		}
-	}
-	add(r.untimed, "%d readings of /proc/interrupts carry no time and give no rates")
-	add(r.overlapping, "%d readings of /proc/interrupts overlap earlier ones and were left out")
-	add(r.incomplete, "%d readings of /proc/interrupts lack lines that their neighbours have and were left out")
-	add(r.resets, "interrupt counters started anew %d times; those intervals are unknown")
-	add(r.wraps, "interrupt counters wrapped at 32 bits %d times and were carried on")
-	if len(r.gaps) > r.resets {
-		n = append(n, fmt.Sprintf("/proc/interrupts has %d gaps", len(r.gaps)-r.resets))
-	}
-	return n
 }

@@ -37,6 +37,7 @@ type Builder struct {
 
 	threads   map[threadKey]*Thread
 	threadSID map[threadKey]string
+	nameless  int              // waits without SESSION_ID so far
 	waits     map[waitKey]Wait // of the watched events, and the watched process's own
 	others    map[waitKey]Wait
 	othersCut int64
@@ -55,7 +56,7 @@ type threadKey struct {
 }
 
 type waitKey struct {
-	inst, session, serial int
+	inst, session, serial int   // session: where SESSION_ID is unknown, a negative number of the row's own
 	sample                int64 // SAMPLE_ID, or the instant where there is none
 	event                 string
 }
@@ -221,6 +222,11 @@ func (b *Builder) Wait(w domain.Wait) error {
 		return nil
 	}
 	k := waitKey{w.InstID, w.SessionID, w.Serial, id, b.intern(w.Event)}
+	if w.SessionID < 0 {
+		// Nothing tells the sessions of one sample apart: each row is a wait.
+		b.nameless++
+		k.session = -b.nameless
+	}
 	if slices.Contains(b.watch.Events, w.Event) && !w.Background || w.Event == b.watch.OwnWait {
 		keepWait(b.waits, k, b.compact(&w))
 		return nil
@@ -237,15 +243,20 @@ func (b *Builder) Wait(w domain.Wait) error {
 }
 
 func (b *Builder) compact(w *domain.Wait) Wait {
+	waited := w.TimeWaited.Microseconds()
+	if w.TimeWaited < 0 {
+		waited = UnknownLength
+	}
 	return Wait{
-		At: FromTime(w.At), SampleID: w.SampleID, TimeWaited: w.TimeWaited.Microseconds(), Period: w.Period.Microseconds(),
+		At: FromTime(w.At), SampleID: w.SampleID, TimeWaited: waited, Period: w.Period.Microseconds(),
 		Event: b.intern(w.Event), Background: w.Background, Session: w.SessionID,
 		Who: b.intern(cmp.Or(w.Service, w.Module, w.Machine, w.Program)),
 	}
 }
 
 // keepWait keeps, of two rows of the same wait, the one whose TIME_WAITED is
-// greater (the fix-up). A wait that V$ and DBA_HIST both show stands for the
+// greater (the fix-up); one whose length could not be read had been fixed up, so
+// it wins over 0. A wait that V$ and DBA_HIST both show stands for the
 // shorter of their periods.
 func keepWait(waits map[waitKey]Wait, k waitKey, w Wait) {
 	if old, ok := waits[k]; ok {
@@ -253,12 +264,25 @@ func keepWait(waits map[waitKey]Wait, k waitKey, w Wait) {
 		if period == 0 {
 			period = max(old.Period, w.Period)
 		}
-		if cmp.Or(cmp.Compare(old.TimeWaited, w.TimeWaited), cmp.Compare(old.Who, w.Who), cmp.Compare(old.At, w.At)) > 0 {
+		if cmp.Or(cmp.Compare(fixedUp(old), fixedUp(w)), cmp.Compare(old.TimeWaited, w.TimeWaited), cmp.Compare(old.Who, w.Who), cmp.Compare(old.At, w.At)) > 0 {
 			w = old
 		}
 		w.Period = period
 	}
 	waits[k] = w
+}
+
+// fixedUp says how much a row tells of its wait's length: 0 nothing yet, 1 that
+// there is one, 2 which.
+func fixedUp(w Wait) int {
+	switch {
+	case w.TimeWaited < 0:
+		return 1
+	case w.TimeWaited > 0:
+		return 2
+	default:
+		return 0
+	}
 }
 
 // Histogram takes a reading of V$EVENT_HISTOGRAM[_MICRO].

@@ -230,40 +230,59 @@ func sortedKeys(m map[int]bool) []int {
 // counterRates turns one counter per CPU (a softirq) into rates. The kernel
 // keeps it in 32 bits (kernel/softirq.c, kstat_softirqs_cpu).
 type counterRates struct {
-	window Span
-	out    Matrix
-	at     Micros
-	cpus   []int
-	counts []uint64
+	window    Span
+	out       Matrix
+	at        Micros
+	cpus      []int
+	counts    []uint64
+	usual     usualRate
+	widenings int
+	manyCPUs  int // readings left out for new CPUs beyond maxWidenings
 }
 
+// add takes the next reading. One that goes back in time is left out; where its
+// counters went on, the clock was set back and intervals start anew from there.
 func (r *counterRates) add(at Micros, cpus []int, counts []uint64) {
-	defer func() {
-		if r.at < at {
-			r.at, r.cpus, r.counts = at, slices.Clone(cpus), slices.Clone(counts)
-		}
-	}()
-	if r.at == 0 || at <= r.at || (r.window != (Span{}) && (r.at < r.window.From || at > r.window.To)) {
-		return
-	}
-	span := Span{r.at, at}
 	pair := newCPUPairs(r.cpus, cpus)
+	span := Span{r.at, at}
 	var f falls
 	for k, j := range pair.now {
-		f.note(r.counts[pair.before[k]], counts[j], span.Seconds())
+		f.note(r.counts[pair.before[k]], counts[j], span.Seconds(), r.usual)
 	}
-	if f.areReset() {
+	forward := r.cpus == nil || at > r.at
+	if forward && r.cpus != nil && !f.areReset() {
+		r.step(span, pair, cpus, counts)
+	}
+	if forward || f.wentOn() {
+		r.at, r.cpus, r.counts = at, slices.Clone(cpus), slices.Clone(counts)
+	}
+}
+
+// step adds the interval from the reading before.
+func (r *counterRates) step(span Span, pair cpuPairs, cpus []int, counts []uint64) {
+	if r.window != (Span{}) && (span.From < r.window.From || span.To > r.window.To) || span.From < r.out.end() {
 		return
 	}
-	r.out.widen(cpus)
+	if !r.out.widen(cpus, &r.widenings) {
+		r.manyCPUs++
+		return
+	}
 	row := make([]float32, len(r.out.CPUs))
 	for i := range row {
 		row[i] = float32(nan)
 	}
+	busiest, whole := uint64(0), true
 	for k, j := range pair.now {
-		if gain, ok := counterGain(r.counts[pair.before[k]], counts[j], span.Seconds()); ok {
-			row[r.out.Column(cpus[j])] = float32(float64(gain) / span.Seconds())
+		gain, ok := r.usual.gain(r.counts[pair.before[k]], counts[j], span.Seconds())
+		if !ok {
+			whole = false
+			continue
 		}
+		row[r.out.Column(cpus[j])] = float32(float64(gain) / span.Seconds())
+		busiest = max(busiest, gain)
+	}
+	if whole {
+		r.usual.follow(float64(busiest) / span.Seconds())
 	}
 	r.out.Spans = append(r.out.Spans, span)
 	r.out.V = append(r.out.V, row...)

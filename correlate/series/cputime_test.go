@@ -258,6 +258,22 @@ func TestNetRXSoftirqsBecomeRates(t *testing.T) {
 			spans:    []Span{span(0, 2), span(2, 3)}, rows: [][]float64{{10, 0, 0, 0}, {10, 0, 0, 0}},
 		},
 		{
+			// Set back 10 s after 20: what is counted until 15 lies in time already
+			// observed, (15, 25) reaches out of it, (25, 26) is known again.
+			name: "the clock is set back: intervals start anew from there",
+			readings: []*domain.SoftirqSnapshot{softirqs(10, 100, 0, 0, 0), softirqs(20, 200, 0, 0, 0), softirqs(12, 9000, 0, 0, 0),
+				softirqs(15, 9100, 0, 0, 0), softirqs(25, 9900, 0, 0, 0), softirqs(26, 9910, 0, 0, 0)},
+			spans: []Span{span(10, 20), span(25, 26)}, rows: [][]float64{{10, 0, 0, 0}, {10, 0, 0, 0}},
+		},
+		{
+			// 1,000 + 2^32 - 4,000,000,000 in 3,600 s is 81,936/s, of a CPU that had 10/s.
+			name: "a counter that fell by far more than its usual rate explains is unknown",
+			readings: []*domain.SoftirqSnapshot{softirqs(0, 3_999_892_000, 0, 0, 0), softirqs(3600, 3_999_928_000, 3600, 0, 0), softirqs(7200, 3_999_964_000, 7200, 0, 0),
+				softirqs(10800, 4_000_000_000, 10800, 0, 0), softirqs(14400, 1000, 14400, 3600, 0)},
+			spans: []Span{span(0, 3600), span(3600, 7200), span(7200, 10800), span(10800, 14400)},
+			rows:  [][]float64{{10, 1, 0, 0}, {10, 1, 0, 0}, {10, 1, 0, 0}, {nan, 1, 1, 0}},
+		},
+		{
 			name:     "an implausible jump is unknown on its CPU",
 			readings: []*domain.SoftirqSnapshot{softirqs(0, 0, 0, 0, 0), softirqs(1, 50_000_000, 7, 8, 9)},
 			spans:    []Span{span(0, 1)}, rows: [][]float64{{nan, 7, 8, 9}},

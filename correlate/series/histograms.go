@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/corewait/corewait/domain"
 )
@@ -29,17 +30,21 @@ func (b *Builder) buildHistograms(s *Series) {
 			readings[of] = append(readings[of], b.hist[k]...)
 		}
 	}
-	short := 0
+	short, partial := 0, 0
 	for _, k := range slices.SortedFunc(maps.Keys(readings), inOrder) {
 		if k.milli && len(readings[histKey{k.inst, k.event, false}]) > 1 {
 			continue // the micro view tells the same, more finely
 		}
-		steps, cut := histogramSteps(readings[k])
+		steps, cut, unknown := histogramSteps(readings[k])
 		s.Histograms = append(s.Histograms, steps...)
 		short += cut
+		partial += unknown
 	}
 	if short > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%d readings of histograms lack buckets that their neighbours have and were left out", short))
+	}
+	if partial > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d intervals of histograms are unknown: the earlier reading may lack buckets that had waits", partial))
 	}
 	slices.SortStableFunc(s.Histograms, func(a, b HistogramStep) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Event, b.Event))
@@ -50,8 +55,9 @@ func (b *Builder) buildHistograms(s *Series) {
 // leads to a reading after a restart of the instance, which is told by a bucket
 // that fell or went for good. A reading that lacks a bucket which the next one
 // has again was cut short: it is left out, or the next step would hold all
-// waits since instance start. short counts those.
-func histogramSteps(r []domain.HistogramSnapshot) (steps []HistogramStep, short int) {
+// waits since instance start. short counts those, partial the steps left out
+// because the earlier reading may have been cut short.
+func histogramSteps(r []domain.HistogramSnapshot) (steps []HistogramStep, short, partial int) {
 	slices.SortStableFunc(r, func(a, b domain.HistogramSnapshot) int { return a.At.Compare(b.At) })
 	r = slices.CompactFunc(r, func(a, b domain.HistogramSnapshot) bool { return a.At.Equal(b.At) })
 	last := 0
@@ -63,12 +69,41 @@ func histogramSteps(r []domain.HistogramSnapshot) (steps []HistogramStep, short 
 				continue
 			}
 		}
-		if !fell && !lacks {
+		switch {
+		case fell || lacks:
+		case mayBeCut(&r[last], &r[i], last == 0):
+			partial++
+		default:
 			steps = append(steps, histogramStep(&r[last], &r[i]))
 		}
 		last = i
 	}
-	return steps, short
+	return steps, short, partial
+}
+
+// fewWaits is below how many waits a bucket is believed to have had its first
+// ones between two readings.
+const fewWaits = 1_000
+
+// mayBeCut says whether the earlier reading lacks a bucket that may have had
+// waits by then: one that holds many now, or one above all buckets of the first
+// reading, which nothing before it shows to be whole.
+func mayBeCut(was, now *domain.HistogramSnapshot, first bool) bool {
+	had := make(map[int64]bool, len(was.Buckets))
+	var top time.Duration
+	for _, k := range was.Buckets {
+		had[int64(k.Below)] = true
+		top = max(top, k.Below)
+	}
+	for _, k := range now.Buckets {
+		if k.Count == 0 || had[int64(k.Below)] {
+			continue
+		}
+		if k.Count >= fewWaits || first && k.Below > top {
+			return true
+		}
+	}
+	return false
 }
 
 // compareBuckets says whether a bucket of the later reading fell, and whether

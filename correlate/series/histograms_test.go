@@ -51,8 +51,25 @@ func TestHistogramReadingsBecomeSteps(t *testing.T) {
 		},
 		{
 			name:     "a bucket that the earlier reading lacks had no waits",
-			readings: []*domain.HistogramSnapshot{histogram(0, bucket(1024, 100)), histogram(1, bucket(1024, 100), bucket(262144, 2))},
-			want:     []HistogramStep{step(0, 1, BucketStep{262144, 2, 0})},
+			readings: []*domain.HistogramSnapshot{histogram(0, bucket(1024, 90)), histogram(1, bucket(1024, 100)), histogram(2, bucket(1024, 100), bucket(262144, 2))},
+			want:     []HistogramStep{step(0, 1, BucketStep{1024, 10, 0}), step(1, 2, BucketStep{262144, 2, 0})},
+		},
+		{
+			name:     "a bucket under others of the first reading had no waits",
+			readings: []*domain.HistogramSnapshot{histogram(0, bucket(1024, 100), bucket(524288, 1)), histogram(1, bucket(1024, 100), bucket(262144, 999), bucket(524288, 1))},
+			want:     []HistogramStep{step(0, 1, BucketStep{262144, 999, 0})},
+		},
+		{
+			// The first reading may be cut after its first bucket: 40 waits since
+			// instance start would pass for 40 in a second.
+			name:     "a bucket above all of the first reading makes the interval unknown",
+			readings: []*domain.HistogramSnapshot{histogram(0, bucket(1024, 100)), histogram(1, bucket(1024, 100), bucket(262144, 40)), histogram(2, bucket(1024, 100), bucket(262144, 41))},
+			want:     []HistogramStep{step(1, 2, BucketStep{262144, 1, 0})},
+		},
+		{
+			name:     "a new bucket of a thousand waits makes the interval unknown",
+			readings: []*domain.HistogramSnapshot{histogram(0, bucket(1024, 90)), histogram(1, bucket(1024, 100)), histogram(2, bucket(1024, 100), bucket(2048, 1000)), histogram(3, bucket(1024, 101), bucket(2048, 1000))},
+			want:     []HistogramStep{step(0, 1, BucketStep{1024, 10, 0}), step(2, 3, BucketStep{1024, 1, 0})},
 		},
 		{
 			name:     "an interval without waits is a step without gains",
@@ -190,4 +207,12 @@ func TestSystemEventsAreCountersOfWaitsAndTime(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
+}
+
+func TestIntervalsOfHistogramsThatAreUnknownAreNoted(t *testing.T) {
+	t.Parallel()
+	b := newTestBuilder()
+	must(t, b.Histogram(histogram(0, bucket(1024, 100))))
+	must(t, b.Histogram(histogram(1, bucket(1024, 100), bucket(262144, 40))))
+	checkNotes(t, b.Build(anyInstance).Notes, "1 intervals of histograms are unknown")
 }

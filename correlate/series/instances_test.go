@@ -78,7 +78,8 @@ func TestInstancesArePairedWithTheirWaits(t *testing.T) {
 		{"--inst-id decides", records{lgwr: []string{"ORDP1"}, waits: []int{1, 2}}, Choice{"db1", "", 2}, []Choice{{"db1", "ORDP1", 2}}, "", ""},
 		{"--instance and --inst-id decide among several", records{lgwr: []string{"ORDP1", "TEST1"}, waits: []int{1, 2}}, Choice{"db1", "TEST1", 1}, []Choice{{"db1", "TEST1", 1}}, "", ""},
 		{"--instance in other case is the one that was seen", records{lgwr: []string{"ORDP1", "TEST1"}, waits: []int{1}}, Choice{"db1", "ordp1", AnyInstID}, []Choice{{"db1", "ORDP1", 1}}, "", ""},
-		{"--instance that was not seen stands as given", records{lgwr: []string{"ORDP1"}, waits: []int{1}}, Choice{"db1", "HR1", AnyInstID}, []Choice{{"db1", "HR1", 1}}, "", ""},
+		{"--instance stands as given where no name is known", records{waits: []int{1}}, Choice{"db1", "HR1", AnyInstID}, []Choice{{"db1", "HR1", 1}}, "", ""},
+		{"--inst-id stands as given where no row has one", records{lgwr: []string{"ORDP1"}, waits: []int{-1}}, Choice{"db1", "", 2}, []Choice{{"db1", "ORDP1", 2}}, "", ""},
 		{
 			"two LGWRs paired by V$INSTANCE",
 			records{lgwr: []string{"ORDP1", "TEST1"}, waits: []int{1, 2}, instances: []domain.Instance{{InstID: 1, Name: "TEST1"}, {InstID: 2, Name: "ORDP1"}}},

@@ -1,26 +1,11 @@
 package series
 
 import (
-	"cmp"
-	"maps"
+	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/corewait/corewait/domain"
 )
-
-// plausiblePerS is the highest rate of one line on one CPU that is believed
-// where its counter fell: a wrap of 32 bits lies below it, a reset above.
-const plausiblePerS = 2_000_000
-
-// resetShare: where at least this share of the counters that moved fell at
-// once, they were reset (reboot, driver reload) rather than wrapped.
-const resetShare = 0.5
-
-// severalFell: so many counters do not wrap in the same interval. It tells a
-// reset in a log whose readings lie so far apart that a wrap is plausible.
-const severalFell = 3
 
 // longGap splits the series where readings are missing for longer than this
 // many times their usual distance (and over two minutes).
@@ -34,29 +19,24 @@ const recentSpans = 9
 type interruptRates struct {
 	window Span
 	out    Matrix
-	lines  map[lineKey]*lineSum
+	lines  lineSums
 	before *domain.InterruptSnapshot // the last reading taken
 	doubt  *domain.InterruptSnapshot // a reading that lacks lines its predecessor had
 
-	untimed, overlapping, resets, wraps, incomplete int
+	index     map[lineKey]int // lines of the reading before, where their order changed
+	widenings int             // how often CPUs were added to out
+
+	untimed, overlapping, resets, wraps, incomplete, implausible, manyCPUs int
 
 	recent []Micros // the latest distances between readings
+	first  Span     // the first interval, until it is judged
 	gaps   []Span
 	row    []float32
 }
 
-// lineKey is one line of /proc/interrupts: a number may go to another device in
-// mid-log.
-type lineKey struct{ id, device string }
-
-// lineSum gathers one line's interrupts per CPU id over the window.
-type lineSum struct {
-	class  domain.DeviceClass
-	perCPU map[int]float64
-}
-
 // add takes the next reading. Readings that go back in time (an overlapping
-// log) are counted and left out.
+// log) are counted and left out; where the clock itself went back, intervals
+// start anew from there.
 func (r *interruptRates) add(s *domain.InterruptSnapshot) {
 	if s.At.IsZero() {
 		r.untimed++
@@ -68,6 +48,10 @@ func (r *interruptRates) add(s *domain.InterruptSnapshot) {
 	}
 	if last != nil && !s.At.After(last.At) {
 		r.overlapping++
+		if r.wentOn(s) {
+			r.flush()
+			r.replace(s)
+		}
 		return
 	}
 	if r.before == nil {
@@ -105,8 +89,27 @@ func (r *interruptRates) flush() {
 	}
 }
 
+// wentOn says whether counters are further on than in the last reading taken.
+// In a reading of earlier time that means that the clock was set back.
+func (r *interruptRates) wentOn(s *domain.InterruptSnapshot) bool {
+	var f falls
+	pair := newCPUPairs(r.before.CPUs, s.CPUs)
+	for i := range s.Lines {
+		l := &s.Lines[i]
+		b := r.lineBefore(l, i)
+		if b == nil || b.Counts == nil || l.Counts == nil {
+			continue
+		}
+		for k, j := range pair.now {
+			f.note(b.Counts[pair.before[k]], l.Counts[j], 1, usualRate{})
+		}
+	}
+	return f.wentOn()
+}
+
 // replace keeps s as the reading to subtract from next time, reusing memory.
 func (r *interruptRates) replace(s *domain.InterruptSnapshot) {
+	clear(r.index)
 	b := r.before
 	if len(b.Lines) != len(s.Lines) || len(b.CPUs) != len(s.CPUs) {
 		r.before = s.Clone()
@@ -149,6 +152,10 @@ func (r *interruptRates) step(s *domain.InterruptSnapshot) {
 	if r.window != (Span{}) && (span.From < r.window.From || span.To > r.window.To) {
 		return
 	}
+	if end := r.out.end(); span.From < end { // the clock was set back
+		r.overlapping++
+		return
+	}
 	if r.isGap(span) {
 		r.gaps = append(r.gaps, span)
 		return
@@ -160,7 +167,10 @@ func (r *interruptRates) step(s *domain.InterruptSnapshot) {
 		r.gaps = append(r.gaps, span)
 		return
 	}
-	r.out.widen(s.CPUs)
+	if !r.out.widen(s.CPUs, &r.widenings) {
+		r.manyCPUs++
+		return
+	}
 	r.row = resize(r.row, len(r.out.CPUs))
 	for i := range r.row {
 		r.row[i] = float32(nan)
@@ -175,6 +185,29 @@ func (r *interruptRates) step(s *domain.InterruptSnapshot) {
 	}
 	r.out.Spans = append(r.out.Spans, span)
 	r.out.V = append(r.out.V, r.row...)
+	r.lines.endInterval(span)
+	r.judgeFirst(span)
+}
+
+// judgeFirst drops the first interval once two others show it to be a gap:
+// when it came there was no usual distance to judge it by.
+func (r *interruptRates) judgeFirst(span Span) {
+	if len(r.recent) == 1 {
+		r.first = span
+		return
+	}
+	if len(r.recent) < 3 || r.first == (Span{}) {
+		return
+	}
+	first, usual := r.first, max(r.recent[1], r.recent[2])
+	r.first = Span{}
+	if first.Seconds() <= 120 || first.To-first.From <= longGap*usual || r.out.Spans[0] != first {
+		return
+	}
+	r.gaps = append(r.gaps, first)
+	r.out.Spans = slices.Delete(r.out.Spans, 0, 1)
+	r.out.V = slices.Delete(r.out.V, 0, len(r.out.CPUs))
+	r.lines.dropFirst()
 }
 
 // isGap says whether readings are missing in the span. The usual distance is
@@ -211,14 +244,21 @@ func (r *interruptRates) addLine(s *domain.InterruptSnapshot, i int, pair cpuPai
 		}
 		return
 	}
-	dev := r.line(l)
+	line, sum := r.lines.of(l)
+	usual := usualRate{}
+	if sum != nil {
+		usual = sum.usual
+	}
+	busiest, whole := uint64(0), true
 	for k, j := range pair.now {
 		now, was := l.Counts[j], b.Counts[pair.before[k]]
 		if now == was {
 			continue
 		}
-		gain, ok := counterGain(was, now, sec)
+		gain, ok := usual.gain(was, now, sec)
 		if !ok {
+			r.implausible++
+			whole = false
 			if counts {
 				r.row[cols[k]] = float32(nan)
 			}
@@ -230,76 +270,36 @@ func (r *interruptRates) addLine(s *domain.InterruptSnapshot, i int, pair cpuPai
 		if counts {
 			r.row[cols[k]] += float32(float64(gain) / sec)
 		}
-		dev.perCPU[s.CPUs[j]] += float64(gain)
+		busiest = max(busiest, gain)
+		if sum != nil {
+			r.lines.add(line, s.CPUs[j], gain)
+		}
+	}
+	if sum != nil && whole {
+		sum.usual.follow(float64(busiest) / sec)
 	}
 }
 
 // lineBefore finds the line of the reading before: in the same place as a
-// rule, by its id otherwise.
+// rule, by its key otherwise. A number that went to another device is another
+// line.
 func (r *interruptRates) lineBefore(l *domain.InterruptLine, i int) *domain.InterruptLine {
-	if i < len(r.before.Lines) && r.before.Lines[i].ID == l.ID {
+	k := keyOf(l)
+	if i < len(r.before.Lines) && keyOf(&r.before.Lines[i]) == k {
 		return &r.before.Lines[i]
 	}
-	for k := range r.before.Lines {
-		if r.before.Lines[k].ID == l.ID {
-			return &r.before.Lines[k]
+	if len(r.index) == 0 {
+		if r.index == nil {
+			r.index = make(map[lineKey]int, len(r.before.Lines))
+		}
+		for n := range slices.Backward(r.before.Lines) { // of doubles the first counts
+			r.index[keyOf(&r.before.Lines[n])] = n
 		}
 	}
+	if n, ok := r.index[k]; ok {
+		return &r.before.Lines[n]
+	}
 	return nil
-}
-
-// line gives the sum that a line's interrupts are added to.
-func (r *interruptRates) line(l *domain.InterruptLine) *lineSum {
-	if r.lines == nil {
-		r.lines = map[lineKey]*lineSum{}
-	}
-	k := lineKey{l.ID, l.Device}
-	d := r.lines[k]
-	if d == nil {
-		d = &lineSum{class: l.Class, perCPU: map[int]float64{}}
-		r.lines[lineKey{strings.Clone(l.ID), strings.Clone(l.Device)}] = d
-	}
-	return d
-}
-
-// counterGain gives now - was of a counter that is 32 bits wide in the kernel
-// and wraps (kernel/irq/proc.c prints %10u); ok is false where neither a gain
-// nor a wrap is plausible. Sums over 32 bits never wrap here.
-func counterGain(was, now uint64, sec float64) (uint64, bool) {
-	if now >= was {
-		gain := now - was
-		return gain, float64(gain) <= plausiblePerS*max(sec, 1)
-	}
-	if was >= 1<<32 {
-		return 0, false
-	}
-	gain := now + 1<<32 - was
-	return gain, float64(gain) <= plausiblePerS*max(sec, 1)
-}
-
-// falls counts the counters that moved between two readings, and those that
-// fell.
-type falls struct{ moved, fell, implausible int }
-
-func (f *falls) note(was, now uint64, sec float64) {
-	if now == was {
-		return
-	}
-	f.moved++
-	if now > was {
-		return
-	}
-	f.fell++
-	if _, ok := counterGain(was, now, sec); !ok {
-		f.implausible++
-	}
-}
-
-// areReset says whether the counters started anew: many of those that moved
-// fell, by more than a wrap explains or too many at once for wraps.
-func (f *falls) areReset() bool {
-	many := resetShare * float64(f.moved)
-	return f.implausible > 0 && float64(f.implausible) >= many || f.fell >= severalFell && float64(f.fell) >= many
 }
 
 // wasReset says whether the counters started anew between the readings.
@@ -312,16 +312,30 @@ func (r *interruptRates) wasReset(s *domain.InterruptSnapshot, pair cpuPairs) bo
 		if b == nil || b.Counts == nil || l.Counts == nil {
 			continue
 		}
+		usual := r.lines.usual(l)
 		for k, j := range pair.now {
-			f.note(b.Counts[pair.before[k]], l.Counts[j], sec)
+			f.note(b.Counts[pair.before[k]], l.Counts[j], sec, usual)
 		}
 	}
 	return f.areReset()
 }
 
+// maxWidenings bounds how often CPUs that were never seen before come online in
+// mid-log: far more often than hotplug does it.
+const maxWidenings = 64
+
+// end gives the end of the last interval; before all time where there is none.
+func (m *Matrix) end() Micros {
+	if len(m.Spans) == 0 {
+		return noFrom
+	}
+	return m.Spans[len(m.Spans)-1].To
+}
+
 // widen adds columns for CPUs that the matrix does not have yet; what it holds
-// of earlier intervals is unknown for them.
-func (m *Matrix) widen(cpus []int) {
+// of earlier intervals is unknown for them. Each time costs a copy, so they are
+// counted: it gives false where CPUs would be added once more than maxWidenings.
+func (m *Matrix) widen(cpus []int, widenings *int) bool {
 	missing := false
 	for _, c := range cpus {
 		if m.Column(c) < 0 {
@@ -330,8 +344,12 @@ func (m *Matrix) widen(cpus []int) {
 		}
 	}
 	if !missing {
-		return
+		return true
 	}
+	if *widenings >= maxWidenings {
+		return false
+	}
+	*widenings++
 	wide := append(slices.Clone(m.CPUs), cpus...)
 	slices.Sort(wide)
 	wide = slices.Compact(wide)
@@ -347,6 +365,7 @@ func (m *Matrix) widen(cpus []int) {
 		}
 	}
 	m.CPUs, m.V = wide, v
+	return true
 }
 
 // cpuPairs lists, for the CPUs online in both readings, their columns in each.
@@ -366,55 +385,32 @@ func newCPUPairs(before, now []int) cpuPairs {
 	return p
 }
 
-// devices gives the devices by falling rate. A port that lists an IRQ as its
-// own owns that line, whatever its name looks like.
-func (r *interruptRates) devices(ports []domain.Port) []Device {
-	owner := map[int]string{}
-	for _, p := range ports {
-		for _, irq := range p.IRQs {
-			owner[irq] = p.Name
-		}
-	}
-	sec := r.out.Seconds()
-	byName := map[string]*Device{}
-	for _, k := range slices.SortedFunc(maps.Keys(r.lines), compareLines) { // one order, one sum
-		sum := r.lines[k]
-		irq, err := strconv.Atoi(k.id)
-		name, class := cmp.Or(k.device, "irq "+k.id), sum.class
-		if port, ok := owner[irq]; ok && err == nil {
-			name, class = port, domain.ClassNetwork
-		}
-		d := byName[name]
-		if d == nil {
-			d = &Device{Name: name, Class: class, PerS: map[int]float64{}}
-			byName[name] = d
-		}
-		if err == nil {
-			d.IRQs = append(d.IRQs, irq)
-		}
-		for _, cpu := range slices.Sorted(maps.Keys(sum.perCPU)) {
-			d.PerS[cpu] += sum.perCPU[cpu] / sec
-			d.Total += sum.perCPU[cpu] / sec
-		}
-	}
-	out := make([]Device, 0, len(byName))
-	for _, d := range byName {
-		slices.Sort(d.IRQs)
-		out = append(out, *d)
-	}
-	slices.SortFunc(out, func(a, b Device) int {
-		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
-	})
-	return out
-}
-
-func compareLines(a, b lineKey) int {
-	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.device, b.device))
-}
-
 func resize(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)
 	}
 	return s[:n]
+}
+
+func (b *Builder) interruptNotes() []string {
+	var n []string
+	r := &b.interrupts
+	add := func(count int, format string) {
+		if count > 0 {
+			n = append(n, fmt.Sprintf(format, count))
+		}
+	}
+	add(r.untimed, "%d readings of /proc/interrupts carry no time and give no rates")
+	add(r.overlapping, "%d readings of /proc/interrupts overlap earlier ones and were left out")
+	add(r.incomplete, "%d readings of /proc/interrupts lack lines that their neighbours have and were left out")
+	add(r.resets, "interrupt counters started anew %d times; those intervals are unknown")
+	add(r.wraps, "interrupt counters wrapped at 32 bits %d times and were carried on")
+	add(r.implausible, "interrupt counters moved %d times by what is neither a plausible gain nor one wrap; those values are unknown")
+	add(r.manyCPUs, "%d readings of /proc/interrupts bring new CPUs once more and were left out")
+	add(b.netRX.manyCPUs, "%d readings of /proc/softirqs bring new CPUs once more and were left out")
+	add(r.lines.untracked, "%d readings of interrupt lines beyond the 65536 kept are in no device's rate")
+	if len(r.gaps) > r.resets {
+		n = append(n, fmt.Sprintf("/proc/interrupts has %d gaps", len(r.gaps)-r.resets))
+	}
+	return n
 }

@@ -159,6 +159,8 @@ func TestLongGapsAreNotBridged(t *testing.T) {
 		notes []string
 	}{
 		{"ten minutes are missing from a 10 s log", []float64{0, 10, 20, 620, 630}, []Span{span(0, 10), span(10, 20), span(620, 630)}, []string{"has 1 gaps"}},
+		{"a day is missing after the first reading of a 10 s log", []float64{0, 86400, 86410, 86420, 86430}, []Span{span(86400, 86410), span(86410, 86420), span(86420, 86430)}, []string{"has 1 gaps"}},
+		{"two minutes are bridged at the begin too", []float64{0, 120, 121, 122}, []Span{span(0, 120), span(120, 121), span(121, 122)}, nil},
 		{"two minutes at most are bridged whatever the distance", []float64{0, 1, 2, 122, 123}, []Span{span(0, 1), span(1, 2), span(2, 122), span(122, 123)}, nil},
 		{"a minute more than usual is no gap", []float64{0, 300, 660, 960}, []Span{span(0, 300), span(300, 660), span(660, 960)}, nil},
 		{"a reading taken by hand makes no gaps of a five-minute log", []float64{0, 300, 310, 600, 900, 1200},
@@ -198,4 +200,66 @@ func TestALogThatSlowsDownIsStillRead(t *testing.T) {
 	if n := len(s.Interrupts.Spans); n < 59+14 {
 		t.Errorf("got %d intervals, want at least 73", n)
 	}
+}
+
+// By hand: eth0 gains 10/s throughout by a clock that is set back from 20 to 12,
+// when 2 s had passed. Its 30 of (20, 25) would make 6/s of it if bridged.
+func TestIntervalsStartAnewWhereTheClockIsSetBack(t *testing.T) {
+	t.Parallel()
+	at := func(sec float64, n uint64) *domain.InterruptSnapshot {
+		return reading(sec, []int{0, 1}, network("40", "eth0", n, 0))
+	}
+	s := interruptSeries(t, at(10, 100), at(20, 200), at(12, 220), at(15, 250), at(25, 350), at(26, 360))
+	checkMatrix(t, "rates", &s.Interrupts, []int{0, 1}, []Span{span(10, 20), span(25, 26)}, [][]float64{{10, 0}, {10, 0}})
+	checkNotes(t, s.Notes, "3 readings of /proc/interrupts overlap")
+}
+
+// An interrupt number that moves to another device begins a new line: what the
+// new one counted before is not known.
+func TestANumberThatGoesToAnotherDeviceIsAnotherLine(t *testing.T) {
+	t.Parallel()
+	s := interruptSeries(t,
+		reading(0, []int{0, 1}, network("40", "eth0", 100, 0), network("41", "eth1", 0, 0)),
+		reading(1, []int{0, 1}, network("40", "eth5", 900, 0), network("41", "eth1", 1, 2)),
+		reading(2, []int{0, 1}, network("40", "eth5", 907, 0), network("41", "eth1", 2, 4)),
+		reading(3, []int{0, 1}, storage("40", "eth5", 999, 0), network("41", "eth1", 3, 6)),
+	)
+	checkMatrix(t, "rates", &s.Interrupts, []int{0, 1}, []Span{span(0, 1), span(1, 2), span(2, 3)}, [][]float64{{nan, 2}, {8, 2}, {1, 2}})
+	for _, d := range s.Devices {
+		if want := map[string]float64{"eth1": 3, "eth5": 7.0 / 3}[d.Name]; !same(d.Total, want) {
+			t.Errorf("%s: got %g/s, want %g", d.Name, d.Total, want)
+		}
+	}
+	checkNotes(t, s.Notes)
+}
+
+// Each reading after the first brings one CPU more; the first set counts as one
+// of the 64 times.
+func TestCPUsThatAppearOverAndOverAreLeftOut(t *testing.T) {
+	t.Parallel()
+	var readings []*domain.InterruptSnapshot
+	for sec := range 71 {
+		cpus := make([]int, sec+1)
+		for i := range cpus {
+			cpus[i] = i
+		}
+		readings = append(readings, reading(float64(sec), cpus, network("40", "eth0", make([]uint64, sec+1)...)))
+	}
+	s := interruptSeries(t, readings...)
+	if n := len(s.Interrupts.Spans); n != 64 {
+		t.Errorf("got %d intervals, want 64", n)
+	}
+	checkNotes(t, s.Notes, "6 readings of /proc/interrupts bring new CPUs")
+}
+
+// 1,000 + 2^32 - 4,000,000,000 in 3,600 s is 81,936/s, of a line that had 10/s.
+func TestADriverLoadedAnewInAnHourlyLogIsNoWrap(t *testing.T) {
+	t.Parallel()
+	at := func(hour float64, a, b uint64) *domain.InterruptSnapshot {
+		return reading(3600*hour, []int{0, 1}, network("40", "eth0", a, 0), network("41", "eth1", 0, b), network("42", "eth2", 0, 2*b))
+	}
+	s := interruptSeries(t, at(0, 3_999_892_000, 0), at(1, 3_999_928_000, 3600), at(2, 3_999_964_000, 7200), at(3, 4_000_000_000, 10800), at(4, 1000, 14400), at(5, 37000, 18000))
+	checkMatrix(t, "rates", &s.Interrupts, []int{0, 1}, []Span{span(0, 3600), span(3600, 7200), span(7200, 10800), span(10800, 14400), span(14400, 18000)},
+		[][]float64{{10, 3}, {10, 3}, {10, 3}, {nan, 3}, {10, 3}})
+	checkNotes(t, s.Notes, "moved 1 times by what is neither")
 }

@@ -91,7 +91,8 @@ func TestInterruptCountersBecomeRates(t *testing.T) {
 				reading(2, four, network("40", "eth0", 20, 10_000_010, 20, 20), network("41", "eth1", 2, 2, 2, 2)),
 			},
 			cpus: four, spans: []Span{span(0, 1), span(1, 2)},
-			rows: [][]float64{{11, nan, 11, 11}, {11, 11, 11, 11}},
+			rows:  [][]float64{{11, nan, 11, 11}, {11, 11, 11, 11}},
+			notes: []string{"moved 1 times by what is neither"},
 		},
 		{
 			name: "two million a second is believed, more is not",
@@ -100,7 +101,8 @@ func TestInterruptCountersBecomeRates(t *testing.T) {
 				reading(2, four, network("40", "eth0", 4_000_000, 4_000_001, 2, 2)),
 			},
 			cpus: four, spans: []Span{span(0, 2)},
-			rows: [][]float64{{2_000_000, nan, 1, 1}},
+			rows:  [][]float64{{2_000_000, nan, 1, 1}},
+			notes: []string{"moved 1 times by what is neither"},
 		},
 		{
 			name: "one counter that falls from over 32 bits is unknown, not a wrap",
@@ -109,7 +111,8 @@ func TestInterruptCountersBecomeRates(t *testing.T) {
 				reading(1, four, network("40", "eth0", 3, 5, 6, 7)),
 			},
 			cpus: four, spans: []Span{span(0, 1)},
-			rows: [][]float64{{nan, 5, 6, 7}},
+			rows:  [][]float64{{nan, 5, 6, 7}},
+			notes: []string{"moved 1 times by what is neither"},
 		},
 		{
 			name: "a driver that is loaded anew makes its CPUs unknown for one interval",
@@ -119,7 +122,8 @@ func TestInterruptCountersBecomeRates(t *testing.T) {
 				reading(2, four, network("40", "eth0", 10, 12, 0, 0), network("41", "eth1", 12, 14, 16, 18)),
 			},
 			cpus: four, spans: []Span{span(0, 1), span(1, 2)},
-			rows: [][]float64{{nan, nan, 3, 4}, {6, 8, 3, 4}},
+			rows:  [][]float64{{nan, nan, 3, 4}, {6, 8, 3, 4}},
+			notes: []string{"moved 2 times by what is neither"},
 		},
 		{
 			// What line 41 counted before it was first seen is not known.
@@ -157,7 +161,8 @@ func TestInterruptCountersBecomeRates(t *testing.T) {
 				reading(1, four[:2], network("40", "eth0", 3, 4), storage("51", "nvme1", 2, 0)),
 			},
 			cpus: four[:2], spans: []Span{span(0, 1)},
-			rows: [][]float64{{3, 4}},
+			rows:  [][]float64{{3, 4}},
+			notes: []string{"moved 1 times by what is neither"},
 		},
 		{
 			name: "nothing moves: the rates are zero, not unknown",

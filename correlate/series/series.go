@@ -148,11 +148,14 @@ func (t *Thread) Period() Micros {
 	return d[len(d)/2]
 }
 
+// UnknownLength is the TimeWaited of a wait whose length could not be read.
+const UnknownLength Micros = -1
+
 // Wait is one wait of the watched events or of a rival's, as one ASH row told.
 type Wait struct {
 	At         Micros
-	SampleID   int64 // negative unknown
-	TimeWaited Micros
+	SampleID   int64  // negative unknown
+	TimeWaited Micros // 0 not fixed up, UnknownLength
 	Period     Micros
 	Event      string
 	Background bool
@@ -165,8 +168,6 @@ type HistogramStep struct {
 	Span
 	Event string
 	Steps []BucketStep // only buckets that gained
-	// Incomplete: buckets of one reading were missing in the other.
-	Incomplete bool
 }
 
 // BucketStep is the gain of one bucket: waits shorter than Below and not

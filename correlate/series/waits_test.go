@@ -21,6 +21,12 @@ func sync(sec float64, session int, ms float64) domain.Wait {
 	return row(sec, session, domain.EventLogFileSync, ms)
 }
 
+func unread(sec float64, session int) domain.Wait {
+	w := sync(sec, session, 0)
+	w.TimeWaited = -1 // a nanosecond, which is no microsecond
+	return w
+}
+
 func waitSeries(t *testing.T, c Choice, rows ...domain.Wait) *Series {
 	t.Helper()
 	b := newTestBuilder()
@@ -55,6 +61,10 @@ func TestAWaitIsKeptOnceWithItsGreatestTime(t *testing.T) {
 		{"the row that is fixed up later wins", []domain.Wait{sync(1, 10, 0), sync(1, 10, 120)}, []string{"1/10/120"}},
 		{"the row that was fixed up before wins as well", []domain.Wait{sync(1, 10, 120), sync(1, 10, 0)}, []string{"1/10/120"}},
 		{"the same wait in two files counts once", []domain.Wait{sync(1, 10, 120), sync(2, 10, 130), sync(1, 10, 120), sync(2, 10, 130)}, []string{"1/10/120", "2/10/130"}},
+		{"a length that could not be read is not 0", []domain.Wait{unread(1, 10)}, []string{"1/10/-0.001"}},
+		{"it wins over a row not fixed up", []domain.Wait{unread(1, 10), sync(1, 10, 0)}, []string{"1/10/-0.001"}},
+		{"a length that was read wins over it", []domain.Wait{sync(1, 10, 3), unread(1, 10)}, []string{"1/10/3"}},
+		{"rows without SESSION_ID are a wait each", []domain.Wait{sync(1, -1, 120), sync(1, -1, 120), sync(1, -1, 7)}, []string{"1/-1/7", "1/-1/120", "1/-1/120"}},
 		{"sessions are told apart", []domain.Wait{sync(1, 11, 120), sync(1, 10, 130)}, []string{"1/10/130", "1/11/120"}},
 		{"sessions that reuse a number are told apart", []domain.Wait{sync(1, 10, 120), other}, []string{"1/10/120", "1/10/300"}},
 		{"instances are told apart", []domain.Wait{sync(1, 10, 120), second}, []string{"1/10/7", "1/10/120"}},

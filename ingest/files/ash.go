@@ -19,9 +19,15 @@ const (
 // longestWait bounds TIME_WAITED: a year.
 const longestWait = 365 * 24 * time.Hour
 
+// unknownLength is the TimeWaited of a wait whose length could not be read.
+const unknownLength time.Duration = -1
+
 var (
 	errState = errors.New("SESSION_STATE: neither WAITING nor ON CPU")
-	errLong  = errors.New("TIME_WAITED: longer than a year")
+	errLong  = errors.New("longer than a year")
+	// errLength: a wait is certain and its length is not. What a narrow column
+	// hides is the longest waits, so such a row is sent, with unknownLength.
+	errLength = errors.New("TIME_WAITED")
 )
 
 // ashTable reads rows of V$ACTIVE_SESSION_HISTORY, GV$ACTIVE_SESSION_HISTORY
@@ -72,6 +78,10 @@ func newASHTable(f *oracleFile, c oracleColumns) *ashTable {
 
 func (t *ashTable) row(line int, cells [][]byte) error {
 	w, err := t.read(cells)
+	if errors.Is(err, errLength) {
+		t.file.in.problem(line, err.Error())
+		err = nil
+	}
 	if err != nil {
 		t.file.in.problem(line, err.Error())
 		return nil
@@ -84,6 +94,7 @@ func (t *ashTable) lost() {}
 
 func (t *ashTable) end(bool) error { return nil }
 
+// read gives the wait of a row; beside errLength it is good but for its length.
 func (t *ashTable) read(cells [][]byte) (domain.Wait, error) {
 	var w domain.Wait
 	var err error
@@ -93,8 +104,9 @@ func (t *ashTable) read(cells [][]byte) (domain.Wait, error) {
 	if w.InstID, err = instanceNumber(cells, t.inst); err != nil {
 		return w, err
 	}
-	if err := t.wait(cells, &w); err != nil {
-		return w, err
+	length := t.wait(cells, &w)
+	if length != nil && !errors.Is(length, errLength) {
+		return w, length
 	}
 	if w.Period, err = t.rowPeriod(cells); err != nil {
 		return w, err
@@ -112,7 +124,7 @@ func (t *ashTable) read(cells [][]byte) (domain.Wait, error) {
 	w.P2 = optionalNumber(cellAt(cells, t.p2))
 	w.P3 = optionalNumber(cellAt(cells, t.p3))
 	w.Background = t.background(cellAt(cells, t.kind), w.Program)
-	return w, nil
+	return w, length
 }
 
 // time gives the instant of the sample: the UTC column needs no zone.
@@ -171,11 +183,12 @@ func (t *ashTable) wait(cells [][]byte, w *domain.Wait) error {
 	}
 	w.Event = t.file.texts.of(event)
 	waited, err := counterValue(cellAt(cells, t.waited))
-	if err != nil {
-		return fmt.Errorf("TIME_WAITED: %w", err)
+	if err == nil && waited > longestWait.Microseconds() {
+		err = errLong
 	}
-	if waited > longestWait.Microseconds() {
-		return errLong
+	if err != nil {
+		w.TimeWaited = unknownLength
+		return fmt.Errorf("%w: %w", errLength, err)
 	}
 	w.TimeWaited = time.Duration(waited) * time.Microsecond
 	return nil

@@ -83,6 +83,42 @@ func TestEventHistogramSnapshots(t *testing.T) {
 			bad: 1, problem: "f:4: the rows of one reading are not together",
 		},
 		{
+			name: "rows of one reading may mix instances and events, as GV$ views do",
+			text: "SNAP_TIME,INST_ID,EVENT,WAIT_TIME_MICRO,WAIT_COUNT\n" +
+				"2026-09-15 09:33:52.5,1,log file sync,1,7\n2026-09-15 09:33:52.5,2,log file sync,1,8\n" +
+				"2026-09-15 09:33:52.5,1,gc cr request,1,9\n" +
+				"2026-09-15 09:33:52.5,1,log file sync,2,10\n2026-09-15 09:33:52.5,2,log file sync,2,11\n" +
+				"2026-09-15 09:33:53.5,2,log file sync,2,12\n2026-09-15 09:33:53.5,1,log file sync,2,10\n" +
+				"2026-09-15 09:33:53.5,1,log file sync,1,7\n2026-09-15 09:33:53.5,2,log file sync,1,8\n",
+			want: []domain.HistogramSnapshot{
+				{At: at, InstID: 1, Event: "log file sync", Buckets: []domain.HistogramBucket{{Below: us, Count: 7}, {Below: 2 * us, Count: 10}}},
+				{At: at, InstID: 2, Event: "log file sync", Buckets: []domain.HistogramBucket{{Below: us, Count: 8}, {Below: 2 * us, Count: 11}}},
+				{At: at, InstID: 1, Event: "gc cr request", Buckets: []domain.HistogramBucket{{Below: us, Count: 9}}},
+				{At: at.Add(time.Second), InstID: 2, Event: "log file sync", Buckets: []domain.HistogramBucket{{Below: us, Count: 8}, {Below: 2 * us, Count: 12}}},
+				{At: at.Add(time.Second), InstID: 1, Event: "log file sync", Buckets: []domain.HistogramBucket{{Below: us, Count: 7}, {Below: 2 * us, Count: 10}}},
+			},
+		},
+		{
+			name: "a bucket twice withdraws its own snapshot only",
+			text: "SNAP_TIME,INST_ID,EVENT,WAIT_TIME_MICRO,WAIT_COUNT\n" +
+				"2026-09-15 09:33:52.5,2,log file sync,1,8\n2026-09-15 09:33:52.5,1,log file sync,1,7\n2026-09-15 09:33:52.5,2,log file sync,1,9\n",
+			want: []domain.HistogramSnapshot{{At: at, InstID: 1, Event: "log file sync", Buckets: []domain.HistogramBucket{{Below: us, Count: 7}}}},
+			bad:  1, problem: "f:4: the same bucket twice",
+		},
+		{
+			name: "a row that names no event may be of any snapshot of its reading",
+			text: "SNAP_TIME,INST_ID,EVENT,WAIT_TIME_MICRO,WAIT_COUNT\n" +
+				"2026-09-15 09:33:51.5,1,log file sync,1,7\n2026-09-15 09:33:51.5,2,log file sync,1,7\n2026-09-15 09:33:51.5,1,,2,7\n" +
+				"2026-09-15 09:33:52.5,1,log file sync,1,7\n",
+			want: []domain.HistogramSnapshot{{At: at, InstID: 1, Event: "log file sync", Buckets: []domain.HistogramBucket{{Below: us, Count: 7}}}},
+			bad:  1, problem: "f:4: EVENT: no name",
+		},
+		{
+			name: "a count that no instance reaches",
+			text: "SNAP_TIME,EVENT,WAIT_TIME_MICRO,WAIT_COUNT\n2026-09-15 09:33:52.5,log file sync,4,4611686018427387905\n",
+			bad:  1, problem: "f:2: WAIT_COUNT: number out of range", // 2^62 + 1
+		},
+		{
 			name: "an edge that is no power of two is no bucket",
 			text: "SNAP_TIME,EVENT,WAIT_TIME_MICRO,WAIT_COUNT\n2026-09-15 09:33:52.5,log file sync,100000,7\n",
 			bad:  1, problem: "not the edge of a bucket",

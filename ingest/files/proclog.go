@@ -2,7 +2,6 @@ package files
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,9 +76,9 @@ type procLog struct {
 	// the file has time lines at all.
 	met, held [procBlocks]int
 
-	kind    procBlock // what the file holds: interrupts where there are any, else what came first
-	host    string    // the first that a banner or time line names
-	strange int       // lines that belong to nothing, before the first block
+	kind procBlock // what the file holds: interrupts where there are any, else what came first
+	hostOfFile
+	strange int // lines that belong to nothing, before the first block
 }
 
 // readProc reads a log of files under /proc.
@@ -105,6 +104,10 @@ func (l *procLog) read(ctx context.Context) error {
 		}
 		if l.in.lines.number%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if l.ended {
+			l.passOver(l.in, line)
+			continue
 		}
 		if err := l.line(line); err != nil {
 			return err
@@ -222,7 +225,7 @@ func (l *procLog) landmark(line []byte) (done bool, err error) {
 		return true, err
 	}
 	if host, ok := watcherBanner(line); ok {
-		l.host = cmp.Or(l.host, host)
+		l.named(l.in, host)
 		return true, nil
 	}
 	return false, nil
@@ -387,7 +390,9 @@ func (l *procLog) time(t procTime) error {
 	if err := l.end(); err != nil {
 		return err
 	}
-	l.host = cmp.Or(l.host, t.host)
+	if l.named(l.in, t.host); l.ended {
+		return nil
+	}
 	if !l.timed {
 		l.timed, l.first = true, t
 		for b := range procBlocks {

@@ -52,6 +52,22 @@ func eth(rec *recorder) string {
 	return strings.TrimSpace(b.String())
 }
 
+// By eye: the line that names db2, the 4 lines of its block, a time line of db1
+// and the 4 lines under it: 10 unread.
+func TestALogEndsWhereAnotherHostBegins(t *testing.T) {
+	t.Parallel()
+	const db1, db2 = "zzz ***Mon Nov 30 11:40:12 UTC 2026 - db1\n", "zzz ***Mon Nov 30 11:40:22 UTC 2026 - db2\n"
+	rec, in := readProcText(t, "f", db1+interruptBlock(1, 2)+
+		"zzz ***Mon Nov 30 11:40:15 UTC 2026 - DB1.example\n"+interruptBlock(3, 4)+
+		db2+interruptBlock(50, 60)+db1+interruptBlock(70, 80), time.UTC)
+	if got, want := eth(rec), "11:40:12[1 2] 11:40:15[3 4]"; got != want {
+		t.Errorf("read %s, want %s", got, want)
+	}
+	if in.bad.count != 10 || len(in.bad.first) != 1 || !strings.Contains(in.bad.first[0], `"db2" after "db1"`) {
+		t.Errorf("%d unread: %q", in.bad.count, in.bad.first)
+	}
+}
+
 func TestTimeLinesOfInterruptLogs(t *testing.T) {
 	t.Parallel()
 	seoul := time.FixedZone("", 9*3600)

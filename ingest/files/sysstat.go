@@ -52,8 +52,8 @@ type toolFile struct {
 	in    *input
 	to    ingest.Sink
 	clock toolClock
-	host  string // node that the banner names
-	known bool   // a heading of this tool was met
+	hostOfFile
+	known bool // a heading of this tool was met
 }
 
 func newToolFile(in *input, to ingest.Sink) toolFile {
@@ -81,6 +81,10 @@ func readTool(ctx context.Context, r toolReader) error {
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", in.name, err)
+		}
+		if f := r.common(); f.ended {
+			f.passOver(in, line)
+			continue
 		}
 		if err := r.take(line); err != nil {
 			return err
@@ -148,8 +152,9 @@ func (f *toolFile) banner(line []byte) bool {
 	if end < 0 {
 		return false
 	}
-	if f.host == "" {
-		f.host = string(rest[:min(end, 255)]) // a host name has 64 bytes on Linux, 255 in DNS
+	f.named(f.in, string(rest[:min(end, 255)])) // a host name has 64 bytes on Linux, 255 in DNS
+	if f.ended {
+		return true
 	}
 	date, _, ok := cutDate(trimBlanks(rest[end+1:]))
 	if !ok {
@@ -163,11 +168,13 @@ func (f *toolFile) banner(line []byte) bool {
 // between what the tools print: the time, or what began the file.
 func (f *toolFile) watched(line []byte) bool {
 	host, ok := watcherBanner(line)
-	if ok && f.host == "" {
-		f.host = host
-	}
 	if !ok {
-		_, ok = parseProcTime(line, f.in.zone)
+		var t procTime
+		t, ok = parseProcTime(line, f.in.zone)
+		host = t.host
+	}
+	if ok {
+		f.named(f.in, host)
 	}
 	return ok
 }

@@ -17,17 +17,34 @@ var (
 	needInterrupts = need{"interrupts per CPU", "for i in $(seq 180); do date -Ins; cat /proc/interrupts; sleep 5; done > interrupts.log"}
 )
 
-// nothingUsable says what is missing and how to collect it, in one line.
-func nothingUsable(set *files.Set) error {
-	seen := ""
-	if u := set.Unknown(); len(u) > 0 {
-		seen = fmt.Sprintf(" (%d files of no known kind, first %s: %s)", len(u), u[0].Name, u[0].Reason)
-	}
+// nothingUsable says what could not be read, what is missing and how to
+// collect it, in one line.
+func nothingUsable(set *files.Set, problems []string) error {
+	seen := notRead(set.Unknown(), problems)
 	var how []string
 	for _, n := range []need{needInterrupts, needPlacement, needWaits} {
 		how = append(how, fmt.Sprintf("%s: %s", n.what, n.command))
 	}
 	return fmt.Errorf("%w: %w: no interrupts, placement or waits in the input%s; collect %s", ErrInput, errNothing, seen, strings.Join(how, "; "))
+}
+
+// notRead tells of the first line that could not be read, or else of the first
+// file, and how many more there are.
+func notRead(unknown []files.Unknown, problems []string) string {
+	switch {
+	case len(problems) > 0:
+		return fmt.Sprintf(" (not read: %s%s)", problems[0], andMore(len(problems)-1))
+	case len(unknown) > 0:
+		return fmt.Sprintf(" (of no known kind: %s: %s%s)", unknown[0].Name, unknown[0].Reason, andMore(len(unknown)-1))
+	}
+	return ""
+}
+
+func andMore(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; and %d more", n)
 }
 
 // missingKinds warns of what a finding lacks, each with the line that collects it.

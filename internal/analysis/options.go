@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/corewait/corewait/correlate"
@@ -50,8 +51,8 @@ func (o Options) validate() (*options, error) {
 	if o.Params.Threshold <= 0 {
 		return nil, usage("--threshold %v: must be over zero, as 100ms", o.Params.Threshold)
 	}
-	if !(o.Params.HeavyPerSecond > 0) {
-		return nil, usage("--heavy-per-second %v: must be over zero", o.Params.HeavyPerSecond)
+	if !(o.Params.HeavyPerSecond > 0) || math.IsInf(o.Params.HeavyPerSecond, 0) {
+		return nil, usage("--heavy-per-second %v: must be a number over zero", o.Params.HeavyPerSecond)
 	}
 	var known bool
 	if v.watch, known = domain.WatchNamed(cmp.Or(o.Watch, "lgwr")); !known {
@@ -95,11 +96,25 @@ func zone(flag, name string) (*time.Location, error) {
 	return z, nil
 }
 
-// instant reads a time of a flag.
+// instant reads a time of a flag; the zero time where there is none.
 func instant(flag, s string, local *time.Location) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
+	t, err := readInstant(flag, s, local)
+	if err == nil && (t.Year() < firstYear || t.Year() > lastYear) {
+		return time.Time{}, usage("%s %s: out of range: years from %d to %d", flag, s, firstYear, lastYear)
+	}
+	return t, err
+}
+
+// The years, in UTC, that a window may lie in.
+const (
+	firstYear = 1970
+	lastYear  = 2200
+)
+
+func readInstant(flag, s string, local *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		return t.UTC(), nil
 	}

@@ -42,7 +42,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	for _, n := range nodes {
 		problems, err := v.node(ctx, set, n, res)
 		if err != nil {
-			if len(nodes) > 1 && errors.Is(err, errNothing) {
+			if len(nodes) > 1 && skips(err) {
 				notUsable = append(notUsable, err)
 				continue
 			}
@@ -55,10 +55,19 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	for _, f := range res.Findings {
 		for _, w := range notUsable {
+			if !errors.Is(w, errNothing) {
+				continue // the node of another instance than was asked for
+			}
 			f.Warnings = append(f.Warnings, w.Error())
 		}
 	}
 	return res, nil
+}
+
+// skips says whether a node is left out, with this error, where there are others.
+func skips(err error) bool {
+	var absent *series.AbsentError
+	return errors.Is(err, errNothing) || errors.As(err, &absent)
 }
 
 func inputError(ctx context.Context, err error) error {
@@ -71,7 +80,7 @@ func inputError(ctx context.Context, err error) error {
 // nodes gives the nodes to analyse.
 func (v *options) nodes(set *files.Set) ([]files.Node, error) {
 	if len(set.Nodes()) == 0 {
-		return nil, nothingUsable(set)
+		return nil, nothingUsable(set, nil)
 	}
 	if v.Node == "" {
 		return set.Nodes(), nil
@@ -92,7 +101,7 @@ func (v *options) node(ctx context.Context, set *files.Set, n files.Node, res *R
 		return nil, inputError(ctx, err)
 	}
 	host, oracle, ash := b.Extents()
-	if err := v.usable(set, n, host, oracle, ash); err != nil {
+	if err := v.usable(set, n, report.Problems, host, oracle, ash); err != nil {
 		return nil, err
 	}
 	choices, warnings, err := b.Instances(series.Choice{Node: n.Name, Instance: v.Instance, InstID: v.InstID})
@@ -104,6 +113,9 @@ func (v *options) node(ctx context.Context, set *files.Set, n files.Node, res *R
 		s := b.Build(c)
 		if err := notTooLong(s.Window); err != nil {
 			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		s.Warnings = append(s.Warnings, warnings...)
 		f := correlate.Analyze(s, v.Params)
@@ -131,13 +143,13 @@ func notTooLong(w series.Span) error {
 var errNothing = errors.New("nothing usable")
 
 // usable checks that the host's and Oracle's records meet in time.
-func (v *options) usable(set *files.Set, n files.Node, host, oracle, ash series.Span) error {
+func (v *options) usable(set *files.Set, n files.Node, problems []string, host, oracle, ash series.Span) error {
 	none := series.Span{}
 	if host == none && oracle == none {
 		if !v.from.IsZero() || !v.to.IsZero() {
 			return fmt.Errorf("%w: %w: no records between --from and --to%s", ErrInput, errNothing, ofNode(n.Name))
 		}
-		return fmt.Errorf("%w%s", nothingUsable(set), ofNode(n.Name))
+		return fmt.Errorf("%w%s", nothingUsable(set, problems), ofNode(n.Name))
 	}
 	for _, o := range []struct {
 		what string

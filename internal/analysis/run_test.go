@@ -241,6 +241,8 @@ func TestRowsOfSeveralInstancesBesideOneLGWRNeedAMapping(t *testing.T) {
 		},
 		"two instances are two documents":           {[]string{"ORDP1", "ORDP2"}, []int{1, 2}, "", -1, "", "", map[string]int{"ORDP1": 10, "ORDP2": 10}},
 		"two instances that nothing tells apart":    {[]string{"ORDP1", "CRMP1"}, []int{1}, "", -1, "", "--instance", nil},
+		"--instance that is not there":              {[]string{"ORDP1", "CRMP1"}, []int{1}, "", -1, "HR1", "--instance HR1: no such instance in these files, which hold CRMP1, ORDP1", nil},
+		"--inst-id that no row has":                 {[]string{"ORDP1"}, []int{1, 2}, "", 3, "", "--inst-id 3: none of Oracle's rows has it; they have 1, 2", nil},
 		"--instance chooses one of them":            {[]string{"ORDP1", "CRMP1"}, []int{1}, "", -1, "CRMP1", "", map[string]int{"CRMP1": 10}},
 		"an instance without waits is told as such": {[]string{"ORDP1", "ORDP2"}, []int{2}, "", -1, "", "", map[string]int{"ORDP1": 0, "ORDP2": 10}},
 	}

@@ -14,7 +14,7 @@
 # It only reads, writes nowhere but to that folder, and needs no root unless
 # /proc hides the processes of other users (hidepid). Every tool that is
 # missing is done without. It leaves one archive,
-# corewait-<host>-<UTC time>.tar.gz, and prints its name. When interrupted it
+# corewait-<host>-<UTC time>-<process>.tar.gz, and prints its name. When interrupted it
 # packs what it has.
 
 # shellcheck disable=SC2317 # functions are called through loop
@@ -30,6 +30,8 @@ least_space=204800
 # starting sleep take it stays under 0.2 s, the most at which the time of a stall
 # can be taken apart.
 place_pause=0.15
+# Seconds after the time is over at which a loop ends that nobody has stopped.
+grace=60
 # Readings of places between two looks for new processes: about a minute.
 looks=360
 
@@ -63,6 +65,9 @@ whole_number() {
 	fi
 }
 
+# regular_expression says whether awk, which will match by it, takes it for one.
+regular_expression() { PATTERN=$1 awk 'BEGIN { exit ("" ~ ENVIRON["PATTERN"]) * 0 }' </dev/null >/dev/null 2>&1; }
+
 # stamp prints the time, with its offset, as analyze reads it before a block.
 stamp() { date "$stamp_format"; }
 
@@ -83,16 +88,27 @@ uptime_cs() {
 # pause waits so that a signal is dealt with at once.
 pause() {
 	sleep "$1" &
-	wait "$!"
+	sleeping=$!
+	# A signal that came before the line above found nothing to cut short.
+	[ -z "$ended" ] || kill "$sleeping" 2>/dev/null
+	wait "$sleeping"
 }
 
-# until_stopped makes a signal cut a loop's pause short. It may come before the
-# loop is ready for it: what ends a loop is the file "stop", which it looks for
-# between two readings, so that none is cut.
-until_stopped() { trap 'kill "$!" 2>/dev/null' TERM; }
+# until_stopped makes a signal end a loop after the reading it is at, and cut
+# its pause short. It may come before the loop is ready for it: the file "stop",
+# which it looks for between two readings, ends a loop as well.
+until_stopped() {
+	sleeping=''
+	trap 'ended=1; [ -z "$sleeping" ] || kill "$sleeping" 2>/dev/null' TERM
+}
 
-# going says whether a loop is to go on.
-going() { [ ! -e "$parent/stop" ]; }
+# going says whether a loop is to go on: not once it was told to stop, and not
+# on its own where the script was killed, its folder is gone, or the time is long
+# over.
+going() {
+	[ -z "$ended" ] && [ ! -e "$parent/stop" ] && [ -d "$work" ] && kill -0 "$$" 2>/dev/null &&
+		uptime_cs && [ "$cs" -lt "$deadline" ]
+}
 
 # snapshots FILE SECONDS TARGET: a file of /proc again and again, the time before each.
 snapshots() {
@@ -313,6 +329,8 @@ follow() {
 
 # begin starts everything that goes on until the end.
 begin() {
+	uptime_cs || fail "/proc/uptime cannot be read"
+	deadline=$((cs + (duration + grace) * 100))
 	# Per-device output of a node with many devices is large: read it less often.
 	disks=$(wc -l </proc/diskstats 2>/dev/null || echo 0)
 	disk_interval=1
@@ -351,7 +369,7 @@ keep_on() {
 	done
 	[ -t 2 ] && printf '\n' >&2
 	# A pause that a signal cut short is still asleep.
-	kill "$!" 2>/dev/null
+	kill "$sleeping" 2>/dev/null
 }
 
 # press makes the tools end that have not, once patience is over. A file tells
@@ -390,6 +408,7 @@ pack() {
 	[ -s "$work/errors.txt" ] || rm -f "$work/errors.txt"
 	archive=$outdir/$name.tar.gz
 	tar -C "$parent" -czf "$archive.part" "$host" || fail "tar failed: what was gathered is in $work"
+	[ ! -e "$archive" ] || fail "$archive exists: what was gathered is $archive.part"
 	mv "$archive.part" "$archive" || fail "cannot name the archive: it is $archive.part"
 	rm -rf "$parent"
 	printf '%s\n' "$archive"
@@ -421,8 +440,11 @@ prepare() {
 
 	host=$(uname -n)
 	host=$(printf %s "${host%%.*}" | tr -c 'A-Za-z0-9_-' '_')
-	name=corewait-$host-$(date -u +%Y%m%dT%H%M%SZ)
-	parent=$outdir/.$name.$$
+	name=corewait-$host-$(date -u +%Y%m%dT%H%M%SZ)-$$
+	for made in "$outdir/$name.tar.gz" "$outdir/$name.tar.gz.part"; do
+		[ ! -e "$made" ] || fail "$made exists"
+	done
+	parent=$outdir/.$name
 	work=$parent/$host
 	mkdir "$parent" "$work" || fail "$parent: cannot be made"
 }
@@ -442,11 +464,16 @@ main() {
 	whole_number -i "$interval" 1 3600
 	[ "$interval" -le "$duration" ] || usage
 	[ -n "$pattern" ] || usage
+	if have awk && ! regular_expression "$pattern"; then
+		say "-p: not a regular expression: $pattern" && usage
+	fi
 
 	prepare
 	loops=''
 	tools=''
 	stopped=''
+	ended=''
+	sleeping=''
 	trap 'stopped=130' INT
 	trap 'stopped=143' TERM HUP
 	say "gathering for $duration s in $outdir (interrupt to stop early)"

@@ -422,6 +422,7 @@ func TestTheScriptRefusesToBegin(t *testing.T) {
 		{"for no time", []string{"-d", "0"}, "", 2, "between 1 and 604800"},
 		{"for a time that is no number", []string{"-d", "10m"}, "", 2, "not a whole number"},
 		{"with an interval over its time", []string{"-d", "1", "-i", "2"}, "", 2, "usage"},
+		{"with a pattern that is no regular expression", []string{"-p", "["}, "", 2, "-p: not a regular expression: ["},
 		{"with an unknown option", []string{"-x"}, "", 2, "usage"},
 		{"with a word too many", []string{"-d", "1", "more"}, "", 2, "usage"},
 	}
