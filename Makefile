@@ -35,8 +35,8 @@ lint: ## run the linters, as CI does
 	$(GO) run $(LINT) run ./...
 
 .PHONY: bench
-bench: ## run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: build ## measure against peers and print the ratios (about 3 minutes; duckdb needs a C compiler)
+	GO="$(GO)" bench/run
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target, an hour in all or FUZZTIME=10s each
