@@ -5,6 +5,7 @@ FUZZTIME  ?=
 SIM       ?= 1520
 export CGO_ENABLED ?= 0
 
+SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -22,9 +23,11 @@ demo: build ## make the reference case's files and analyse them
 	@echo "the same as a page with pictures: out/demo.html"
 
 .PHONY: test
-test: ## run all tests
+test: ## run all tests; what was skipped is shown, the whole log is out/test.log
 	$(GO) vet ./...
-	$(GO) test ./...
+	@mkdir -p out
+	@$(GO) test -v ./... 2>&1 | tee out/test.log | grep --line-buffered -E '^(ok|FAIL|panic:)|SKIPPED'; \
+	status=$${PIPESTATUS[0]}; [ $$status = 0 ] || grep -vE '^(=== |    --- PASS|--- PASS|PASS$$)' out/test.log; exit $$status
 
 .PHONY: race
 race: ## run all tests under the race detector (needs a C compiler)

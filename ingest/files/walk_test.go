@@ -124,7 +124,7 @@ func TestPathsThatCannotBeReadEndTheScan(t *testing.T) {
 func TestAFileWithoutPermissionIsNamed(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() == 0 {
-		t.Skip("root may read every file")
+		t.Skip("SKIPPED: root may read every file")
 	}
 	dir := tree(t, map[string]string{"a": toy("kind=interrupts", 1)})
 	if err := os.Chmod(filepath.Join(dir, "a"), 0); err != nil {

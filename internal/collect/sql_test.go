@@ -325,7 +325,9 @@ func TestWhatTheShellScriptGathersIsReadWithoutLoss(t *testing.T) {
 		t.Errorf("problems: %q", report.Problems)
 	}
 	for _, u := range set.Unknown() {
-		if base := filepath.Base(u.Name); base != "irq_affinity.txt" && base != "ports.txt" {
+		// errors.txt holds what the tools complained of, say of a process that
+		// ended meanwhile: it is for people.
+		if filepath.Base(u.Name) != "errors.txt" {
 			t.Errorf("unknown: %+v", u)
 		}
 	}
