@@ -81,43 +81,5 @@ func TestExactTestsOfHostileInputAreProbabilitiesOrUnknown(t *testing.T) {
 		}
 		share(t, "fisher", in, FisherExact(min(k, 2000), min(n, 2000), min(i(), 2000), min(i(), 2000)).TwoSided)
 		share(t, "signed rank", in, WilcoxonSignedRank([]float64{p, q, f(), f()}).P)
-		set := MatchedSet{p > 0, k, n}
-		ordered(t, "case-crossover", set, CaseCrossover([]MatchedSet{set, {true, 1, 3}, {false, 1, 2}}).Odds)
-	}
-}
-
-func TestConditionalLogitOfHostileInputIsAFitOrSaysWhyNot(t *testing.T) {
-	t.Parallel()
-	rng := seeded(66, 8)
-	for range 3000 {
-		sets := make([]RiskSet, 1+rng.IntN(6))
-		width := 1 + rng.IntN(3)
-		row := func() []float64 {
-			r := make([]float64, width)
-			for k := range r {
-				if r[k] = rng.NormFloat64(); rng.IntN(4) == 0 {
-					r[k] = oddFloat(rng)
-				}
-			}
-			return r
-		}
-		for s := range sets {
-			sets[s].Case = row()
-			for range rng.IntN(4) {
-				sets[s].Controls = append(sets[s].Controls, row())
-			}
-		}
-		fit, err := ConditionalLogit(sets)
-		if err != nil || fit.Status != Converged {
-			continue
-		}
-		for k, b := range fit.Coefficients {
-			if math.IsNaN(b) || math.IsInf(b, 0) || !(fit.StandardErrors[k] > 0) {
-				t.Fatalf("%v converged to %+v", sets, fit)
-			}
-		}
-		if fit.LogLikelihood < fit.Null-1e-9 {
-			t.Fatalf("%v: likelihood fell from %v to %v", sets, fit.Null, fit.LogLikelihood)
-		}
 	}
 }
