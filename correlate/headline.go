@@ -57,28 +57,10 @@ func interruptHeadline(f *domain.Finding) string {
 		c.StallsExposed, c.StallsExposed+c.StallsUnexposed, stallsOf(f), f.Waits.ThresholdMS, strings.ToUpper(f.Watch), CPUList(f.Interrupts.HeavyCPUs), servedDevices(f), expected)
 }
 
-// servedDevices names the devices that make the heavy CPUs heavy: those that
-// bring a tenth or more of the interrupts there.
+// servedDevices names the devices that make the heavy CPUs heavy.
 func servedDevices(f *domain.Finding) string {
-	heavy := map[int]bool{}
-	var rate float64
-	for _, h := range f.Interrupts.Heavy {
-		heavy[h.CPU] = true
-		if h.PerS != nil {
-			rate += *h.PerS
-		}
-	}
 	var names []string
-	for _, d := range f.Interrupts.ByDevice {
-		n := 0
-		for _, cpu := range d.CPUs {
-			if heavy[cpu] {
-				n++
-			}
-		}
-		if d.Class == domain.ClassStorage.String() || n == 0 || 2*n < len(d.CPUs) || d.PerS < rate/10 {
-			continue
-		}
+	for _, d := range HeavyDevices(f) {
 		name := d.Device
 		if d.Bond != nil {
 			name += " (" + *d.Bond + ")"
@@ -89,6 +71,37 @@ func servedDevices(f *domain.Finding) string {
 		return "most of the device interrupts"
 	}
 	return joinAnd(names)
+}
+
+// HeavyDevices gives the devices that make the heavy CPUs heavy, in the order of
+// the finding (by falling rate): those that bring a tenth or more of the
+// interrupts there and have at least half of their CPUs among them. Storage is
+// left out, as in the test.
+func HeavyDevices(f *domain.Finding) []domain.DeviceRate {
+	if f.Interrupts == nil {
+		return nil
+	}
+	heavy := map[int]bool{}
+	var rate float64
+	for _, h := range f.Interrupts.Heavy {
+		heavy[h.CPU] = true
+		if h.PerS != nil {
+			rate += *h.PerS
+		}
+	}
+	var out []domain.DeviceRate
+	for _, d := range f.Interrupts.ByDevice {
+		n := 0
+		for _, cpu := range d.CPUs {
+			if heavy[cpu] {
+				n++
+			}
+		}
+		if d.Class != domain.ClassStorage.String() && n > 0 && 2*n >= len(d.CPUs) && d.PerS >= rate/10 {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 func undeterminedHeadline(f *domain.Finding) string {

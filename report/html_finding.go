@@ -221,7 +221,7 @@ func busiestCPU(all []domain.CPURate) *domain.CPURate {
 
 func portCard(f *domain.Finding) htmlCard {
 	c := htmlCard{Question: "Which port interrupts them", Answer: "none stands out"}
-	ports := heavyPorts(f)
+	ports := correlate.HeavyDevices(f)
 	if f.Interrupts == nil {
 		c.Answer = "not known"
 	}

@@ -17,7 +17,7 @@ func remedies(f *domain.Finding) *Table {
 	if f.Verdict != domain.CauseInterrupts {
 		return nil
 	}
-	ports := heavyPorts(f)
+	ports := correlate.HeavyDevices(f)
 	irqs, name := "the port's IRQs", "PORT"
 	if len(ports) > 0 {
 		name = ports[0].Device
@@ -67,44 +67,6 @@ func remedies(f *domain.Finding) *Table {
 		},
 		Note: "The first three can be tried on one node under load and undone within minutes; the last two are the lasting cure. Keep this page as the evidence before the change, and gather the same files after it.",
 	}
-}
-
-// heavyPorts gives the devices that bring a tenth or more of the interrupts on
-// heavy CPUs, the greatest first. Storage is left out, as in the test.
-func heavyPorts(f *domain.Finding) []domain.DeviceRate {
-	if f.Interrupts == nil || len(f.Interrupts.HeavyCPUs) == 0 {
-		return nil
-	}
-	heavy := map[int]bool{}
-	var rate float64
-	for _, h := range f.Interrupts.Heavy {
-		heavy[h.CPU] = true
-		if h.PerS != nil {
-			rate += *h.PerS
-		}
-	}
-	var out []domain.DeviceRate
-	for _, d := range f.Interrupts.ByDevice {
-		on := 0
-		for _, c := range d.CPUs {
-			if heavy[c] {
-				on++
-			}
-		}
-		if d.Class != domain.ClassStorage.String() && d.PerS > 0 && 2*on >= len(d.CPUs) && on > 0 && d.PerS >= rate/10 {
-			out = append(out, d)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b domain.DeviceRate) int {
-		switch {
-		case a.PerS > b.PerS:
-			return -1
-		case a.PerS < b.PerS:
-			return 1
-		}
-		return 0
-	})
-	return out
 }
 
 // shortList writes numbers as ranges, the first few of many.
