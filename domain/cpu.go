@@ -33,7 +33,14 @@ type CPUSample struct {
 	Offline  bool          // every column printed zero: the CPU was not there
 
 	User, Nice, System, IOWait, IRQ, SoftIRQ, Steal, Guest, Idle float64
+
+	// Peaks are the greatest shares in any second of the interval; nil where it
+	// was observed as a whole.
+	Peaks *CPUPeaks
 }
+
+// CPUPeaks are the greatest shares of a CPU's time in any second of an interval.
+type CPUPeaks struct{ IRQSoftIRQ, Steal, Busy float64 }
 
 // SystemSample is the state of the host over an interval, as vmstat prints it
 // or as derived from /proc. NaN where unknown.

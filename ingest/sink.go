@@ -27,3 +27,13 @@ type Sink interface {
 	Counter(c domain.Counter) error
 	Instance(i domain.Instance) error
 }
+
+// IntervalSink takes, beside records, what counters gained over intervals: as
+// agents send it, as the store keeps it, and as series make it of readings.
+type IntervalSink interface {
+	Sink
+	InterruptSample(s *domain.InterruptSample) error
+	DeviceSample(s *domain.DeviceSample) error
+	SoftirqSample(s *domain.SoftirqSample) error
+	Gap(g domain.Gap) error
+}

@@ -216,7 +216,7 @@ func (b *Builder) instIDs() []int {
 
 // Build gives the series of a choice. It may be called for several choices.
 func (b *Builder) Build(c Choice) *Series {
-	b.interrupts.flush()
+	b.endReadings()
 	topology := b.topology.build()
 	s := &Series{
 		Node: c.Node, Instance: c.Instance, InstID: c.InstID, Watch: b.watch,
@@ -400,11 +400,12 @@ func (b *Builder) buildCounters(s *Series) {
 	for _, k := range slices.SortedFunc(maps.Keys(of), func(a, b counterKey) int { return cmp.Compare(b.inst, a.inst) }) {
 		points := of[k]
 		slices.SortStableFunc(points, func(a, b counterPoint) int { return cmp.Compare(a.at, b.at) })
+		points = slices.CompactFunc(points, func(a, b counterPoint) bool { return a.at == b.at })
 		var rates []Rate
 		for i := 1; i < len(points); i++ {
 			span := Span{points[i-1].at, points[i].at}
 			gain := points[i].value - points[i-1].value
-			if span.From == span.To || gain < 0 { // a double, or the instance restarted
+			if gain < 0 { // the instance restarted
 				continue
 			}
 			rates = append(rates, Rate{span, float64(gain) / span.Seconds()})

@@ -2,6 +2,7 @@ package series
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -21,19 +22,20 @@ const (
 	noTo   Micros = 1 << 62
 )
 
-// Builder gathers the records of one node; it implements ingest.Sink. The zero
+// Builder gathers the records of one node; it implements ingest.IntervalSink. The zero
 // value is not usable: call NewBuilder.
 type Builder struct {
 	watch  domain.Watch
 	window Span // records outside are dropped on entry; zero Span: no limit
 
+	readings // turns counters into intervals, which come back to the builder
+
 	interrupts interruptRates
-	netRX      counterRates
+	netRX      softirqRates
 	cpuTime    cpuTimeRates
 	topology   topologyParts
 	system     []SystemPoint
 	disks      []DiskPoint
-	diskBefore *domain.DiskSnapshot
 
 	threads   map[threadKey]*Thread
 	threadSID map[threadKey]string
@@ -101,7 +103,8 @@ func NewBuilder(watch domain.Watch, window domain.Window) *Builder {
 			b.window.From = noFrom
 		}
 	}
-	b.interrupts.window, b.netRX.window, b.cpuTime.window = b.window, b.window, b.window
+	b.readings = newReadings(b)
+	b.interrupts.window, b.cpuTime.window = b.window, b.window
 	return b
 }
 
@@ -126,31 +129,9 @@ func (b *Builder) intern(s string) string {
 	return s
 }
 
-// Interrupts takes a reading of /proc/interrupts.
-func (b *Builder) Interrupts(s *domain.InterruptSnapshot) error {
-	b.interrupts.add(s)
-	return nil
-}
-
-// Softirqs takes a reading of /proc/softirqs; NET_RX is kept.
-func (b *Builder) Softirqs(s *domain.SoftirqSnapshot) error {
-	if i := slices.Index(s.Names, "NET_RX"); i >= 0 && !s.At.IsZero() {
-		b.netRX.add(FromTime(s.At), s.CPUs, s.Counts[i])
-	}
-	return nil
-}
-
-// CPUTimes takes a reading of /proc/stat.
-func (b *Builder) CPUTimes(s *domain.CPUTimesSnapshot) error {
-	if s.At.IsZero() {
-		return nil
-	}
-	p, ok := b.cpuTime.addCounters(s)
-	if ok && !b.endsOutside(p.At) {
-		b.system = append(b.system, p)
-	}
-	return nil
-}
+// endReadings lets what waited for a later reading in. The builder is its own
+// sink there and never fails.
+func (b *Builder) endReadings() { _ = b.flush() }
 
 // CPU takes one row of mpstat.
 func (b *Builder) CPU(s domain.CPUSample) error {
@@ -173,9 +154,11 @@ func (b *Builder) System(s domain.SystemSample) error {
 	if s.At.IsZero() || s.SinceBoot || b.endsOutside(at) {
 		return nil
 	}
+	share := domain.RoundHostShare
 	b.system = append(b.system, SystemPoint{
-		At: at, RunQueue: s.RunQueue, Blocked: s.Blocked, SwapPerS: s.SwapInPerS + s.SwapOutPerS,
-		ContextSwitchesPerS: s.ContextSwitchesPerS, User: s.User, System: s.System, Steal: s.Steal, Idle: s.Idle,
+		At: at, RunQueue: domain.RoundTo(s.RunQueue, 100), Blocked: domain.RoundTo(s.Blocked, 100),
+		SwapPerS: math.Round(s.SwapInPerS) + math.Round(s.SwapOutPerS), ContextSwitchesPerS: math.Round(s.ContextSwitchesPerS),
+		User: share(s.User), System: share(s.System), Steal: share(s.Steal), Idle: share(s.Idle),
 	})
 	return nil
 }
@@ -198,12 +181,20 @@ func (b *Builder) Placement(p domain.Placement) error {
 	t.Uncertainty = max(t.Uncertainty, p.Uncertainty.Microseconds())
 	t.At = append(t.At, at)
 	t.CPU = append(t.CPU, int32(min(p.CPU, 1<<20)))
-	t.CPUShare = append(t.CPUShare, float32(p.CPUShare))
-	t.WaitShare = append(t.WaitShare, float32(p.WaitShare))
+	t.CPUShare = append(t.CPUShare, float32(domain.RoundShare(p.CPUShare)))
+	t.WaitShare = append(t.WaitShare, float32(domain.RoundShare(p.WaitShare)))
 	t.State = append(t.State, p.State)
-	t.Exec = append(t.Exec, int64(p.Exec))
-	t.RunDelay = append(t.RunDelay, int64(p.RunDelay))
+	t.Exec = append(t.Exec, int64(roundMicros(p.Exec)))
+	t.RunDelay = append(t.RunDelay, int64(roundMicros(p.RunDelay)))
 	return nil
+}
+
+// roundMicros rounds to microseconds, as time is stored; negative is unknown.
+func roundMicros(d time.Duration) time.Duration {
+	if d < 0 {
+		return -1
+	}
+	return d.Round(time.Microsecond)
 }
 
 // Wait takes one ASH row. Rows of the same wait and sample are one wait.

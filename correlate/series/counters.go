@@ -1,5 +1,7 @@
 package series
 
+import "math"
+
 // plausiblePerS is the highest rate of one line on one CPU that is believed of
 // a counter that rose.
 const plausiblePerS = 2_000_000
@@ -42,14 +44,13 @@ func (u *usualRate) follow(perS float64) {
 // (kernel/irq/proc.c prints %10u); ok is false where neither a gain nor a wrap
 // is plausible, or where several wraps are possible. Sums over 32 bits never
 // wrap here.
-func (u usualRate) gain(was, now uint64, sec float64) (uint64, bool) {
+func (u usualRate) gain(was, now uint64, sec float64) (int64, bool) {
 	known := u.intervals >= usualAfter
 	if known && u.perS*sec > 1<<32 {
 		return 0, false
 	}
 	if now >= was {
-		gain := now - was
-		return gain, float64(gain) <= plausiblePerS*max(sec, 1)
+		return bounded(now-was, plausiblePerS*max(sec, 1))
 	}
 	if was >= 1<<32 {
 		return 0, false
@@ -58,8 +59,15 @@ func (u usualRate) gain(was, now uint64, sec float64) (uint64, bool) {
 	if known {
 		most = wrapTimesUsual * u.perS
 	}
-	gain := now + 1<<32 - was
-	return gain, float64(gain) <= most*max(sec, 1)
+	return bounded(now+1<<32-was, most*max(sec, 1))
+}
+
+// bounded gives a gain that is no more than believed.
+func bounded(gain uint64, believed float64) (int64, bool) {
+	if float64(gain) > min(believed, math.MaxInt64/2) {
+		return 0, false
+	}
+	return int64(gain), true //nolint:gosec // bounded above
 }
 
 // falls counts the counters that moved between two readings, and those that

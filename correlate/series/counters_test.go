@@ -10,7 +10,7 @@ func TestACounterThatFellIsAWrapOnlyAtAPlausibleRate(t *testing.T) {
 		usual    usualRate
 		was, now uint64
 		sec      float64
-		gain     uint64
+		gain     int64
 		ok       bool
 	}{
 		{"no usual rate is known: 300,000/s is believed", usualRate{}, 4_291_967_296, 0, 10, 3_000_000, true},

@@ -18,17 +18,47 @@ const maxLines = 65_536
 // are added up; 24 bytes each.
 const keptGains = 1 << 18
 
-// lineKey is one line of /proc/interrupts: a number may go to another device in
-// mid-log.
-type lineKey struct {
-	id, device string
-	class      domain.DeviceClass
+// lineKey is one line of /proc/interrupts.
+type lineKey = domain.Line
+
+func keyOf(l *domain.InterruptLine) lineKey {
+	return lineKey{IRQ: l.ID, Device: l.Device, Class: l.Class}
 }
 
-func keyOf(l *domain.InterruptLine) lineKey { return lineKey{l.ID, l.Device, l.Class} }
-
 func compareLines(a, b lineKey) int {
-	return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.device, b.device), cmp.Compare(a.class, b.class))
+	return cmp.Or(cmp.Compare(a.IRQ, b.IRQ), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Class, b.Class))
+}
+
+// lineRates holds the usual rate of each line.
+type lineRates map[lineKey]*lineRate
+
+type lineRate struct {
+	name  lineKey
+	usual usualRate
+}
+
+// of finds a line or begins it; nil beyond maxLines.
+func (r *lineRates) of(l *domain.InterruptLine) *lineRate {
+	if line, ok := (*r)[keyOf(l)]; ok {
+		return line
+	}
+	if len(*r) >= maxLines {
+		return nil
+	}
+	if *r == nil {
+		*r = lineRates{}
+	}
+	line := &lineRate{name: lineKey{IRQ: strings.Clone(l.ID), Device: strings.Clone(l.Device), Class: l.Class}}
+	(*r)[line.name] = line
+	return line
+}
+
+// usual gives a line's usual rate.
+func (r lineRates) usual(l *domain.InterruptLine) usualRate {
+	if line, ok := r[keyOf(l)]; ok {
+		return line.usual
+	}
+	return usualRate{}
 }
 
 // lineSums gathers each line's interrupts per CPU id in stretches of time, so
@@ -36,18 +66,14 @@ func compareLines(a, b lineKey) int {
 // several in a row where the log is long.
 type lineSums struct {
 	byKey     map[lineKey]int
-	lines     []lineSum
+	names     []lineKey
 	untracked int // lines beyond maxLines, once per interval
 
 	stretches []stretch
 	gains     []lineGain // of the stretches, one after the other, each by line and CPU
 	length    Micros     // up to which intervals are joined
 	next      int        // at how many gains they are joined next
-}
-
-type lineSum struct {
-	key   lineKey
-	usual usualRate
+	latest    int        // the line found last
 }
 
 // stretch is a stretch of time and the end of its gains.
@@ -62,43 +88,51 @@ type lineGain struct {
 	gain      float64
 }
 
-// of finds a line or begins it; nil beyond maxLines.
-func (s *lineSums) of(l *domain.InterruptLine) (int, *lineSum) {
-	if i, ok := s.byKey[keyOf(l)]; ok {
-		return i, &s.lines[i]
+// take adds the gains of a stretch of time.
+func (s *lineSums) take(d *domain.DeviceSample, span Span) {
+	s.untracked += d.Untracked
+	for i := range d.Gains {
+		g := &d.Gains[i]
+		if line, ok := s.of(&g.Line); ok {
+			s.add(line, g.CPU, g.Count)
+		}
 	}
-	if len(s.lines) >= maxLines {
+	s.endInterval(span, d.Observed.Seconds())
+}
+
+// of finds a line or begins it; ok is false beyond maxLines.
+func (s *lineSums) of(k *lineKey) (line int, ok bool) {
+	if s.latest < len(s.names) && s.names[s.latest] == *k { // gains come by line
+		return s.latest, true
+	}
+	if i, ok := s.byKey[*k]; ok {
+		s.latest = i
+		return i, true
+	}
+	if len(s.names) >= maxLines {
 		s.untracked++
-		return 0, nil
+		return 0, false
 	}
 	if s.byKey == nil {
 		s.byKey = map[lineKey]int{}
 	}
-	i := len(s.lines)
-	k := lineKey{strings.Clone(l.ID), strings.Clone(l.Device), l.Class}
-	s.byKey[k] = i
-	s.lines = append(s.lines, lineSum{key: k})
-	return i, &s.lines[i]
-}
-
-// usual gives a line's usual rate.
-func (s *lineSums) usual(l *domain.InterruptLine) usualRate {
-	if i, ok := s.byKey[keyOf(l)]; ok {
-		return s.lines[i].usual
-	}
-	return usualRate{}
+	i := len(s.names)
+	name := lineKey{IRQ: strings.Clone(k.IRQ), Device: strings.Clone(k.Device), Class: k.Class}
+	s.byKey[name] = i
+	s.names = append(s.names, name)
+	return i, true
 }
 
 // add adds a gain to the interval that endInterval ends.
-func (s *lineSums) add(line, cpu int, gain uint64) {
+func (s *lineSums) add(line, cpu int, gain int64) {
 	s.gains = append(s.gains, lineGain{line, cpu, float64(gain)})
 }
 
-func (s *lineSums) endInterval(span Span) {
+func (s *lineSums) endInterval(span Span, seconds float64) {
 	if latest := s.gains[s.startOf(len(s.stretches)):]; !slices.IsSortedFunc(latest, compareGains) {
 		slices.SortFunc(latest, compareGains)
 	}
-	s.stretches = append(s.stretches, stretch{span, span.Seconds(), len(s.gains)})
+	s.stretches = append(s.stretches, stretch{span, seconds, len(s.gains)})
 	if len(s.gains) < max(keptGains, s.next) {
 		return
 	}
@@ -109,16 +143,6 @@ func (s *lineSums) endInterval(span Span) {
 		s.join()
 	}
 	s.next = 2 * len(s.gains)
-}
-
-// dropFirst forgets the first stretch.
-func (s *lineSums) dropFirst() {
-	n := s.stretches[0].end
-	s.gains = slices.Delete(s.gains, 0, n)
-	s.stretches = slices.Delete(s.stretches, 0, 1)
-	for i := range s.stretches {
-		s.stretches[i].end -= n
-	}
 }
 
 // join makes one stretch of neighbours that are no longer than length together.
@@ -176,15 +200,16 @@ func mergeGains(a, b []lineGain) []lineGain {
 	return append(append(out, a...), b...)
 }
 
-// within adds up the stretches that lie in the window, give or take a second,
-// and gives the seconds observed there.
+// within adds up the stretches that lie in the window, give or take a second or
+// half their length, and gives the seconds observed there.
 func (s *lineSums) within(w Span) (perCPU []map[int]float64, seconds float64) {
-	perCPU = make([]map[int]float64, len(s.lines))
+	perCPU = make([]map[int]float64, len(s.names))
 	for i := range perCPU {
 		perCPU[i] = map[int]float64{}
 	}
 	for i, st := range s.stretches {
-		if st.From < w.From-Second || st.To > w.To+Second {
+		edge := max(Second, (st.To-st.From)/2)
+		if st.From < w.From-edge || st.To > w.To+edge {
 			continue
 		}
 		seconds += st.seconds
@@ -212,8 +237,8 @@ func (s *lineSums) devices(ports []domain.Port, w Span) []Device {
 	byName := map[string]*Device{}
 	for _, k := range slices.SortedFunc(maps.Keys(s.byKey), compareLines) { // one order, one sum
 		perCPU := sums[s.byKey[k]]
-		irq, err := strconv.Atoi(k.id)
-		name, class := cmp.Or(k.device, "irq "+k.id), k.class
+		irq, err := strconv.Atoi(k.IRQ)
+		name, class := cmp.Or(k.Device, "irq "+k.IRQ), k.Class
 		if port, ok := owner[irq]; ok && err == nil {
 			name, class = port, domain.ClassNetwork
 		}

@@ -71,9 +71,9 @@ func TestGainsAreJoinedWhereTheyGrowMany(t *testing.T) {
 		for cpu := range perInterval {
 			lines.add(0, cpu, 2)
 		}
-		lines.endInterval(span(float64(sec), float64(sec+1)))
+		lines.endInterval(span(float64(sec), float64(sec+1)), 1)
 	}
-	lines.lines = make([]lineSum, 1)
+	lines.names = make([]lineKey, 1)
 	if len(lines.gains) > keptGains {
 		t.Errorf("got %d gains, want at most %d", len(lines.gains), keptGains)
 	}

@@ -19,46 +19,9 @@ func (b *Builder) Disk(d domain.DiskSample) error {
 	if math.IsNaN(p.AwaitMS) || p.PerS == 0 {
 		p.AwaitMS, p.PerS = d.ReadAwaitMS, d.ReadsPerS
 	}
+	p.AwaitMS, p.PerS = domain.RoundTo(p.AwaitMS, 1000), domain.RoundTo(p.PerS, 1000)
 	if p.PerS > 0 && !math.IsNaN(p.AwaitMS) {
 		b.disks = append(b.disks, p)
-	}
-	return nil
-}
-
-// Disks takes a reading of /proc/diskstats; await of the interval since the
-// reading before is time spent over requests completed.
-func (b *Builder) Disks(s *domain.DiskSnapshot) error {
-	if s.At.IsZero() {
-		return nil
-	}
-	before := b.diskBefore
-	keep := *s
-	keep.Devices = slices.Clone(s.Devices)
-	b.diskBefore = &keep
-	if before == nil || !s.At.After(before.At) || b.endsOutside(FromTime(s.At)) {
-		return nil
-	}
-	sec := s.At.Sub(before.At).Seconds()
-	was := make(map[string]*domain.DiskCounters, len(before.Devices))
-	for i := range before.Devices {
-		was[before.Devices[i].Device] = &before.Devices[i]
-	}
-	for i := range s.Devices {
-		now := &s.Devices[i]
-		old := was[now.Device]
-		if old == nil || now.Writes < old.Writes || now.WriteMS < old.WriteMS || now.Reads < old.Reads || now.ReadMS < old.ReadMS {
-			continue
-		}
-		n, ms := now.Writes-old.Writes, now.WriteMS-old.WriteMS
-		if n == 0 {
-			n, ms = now.Reads-old.Reads, now.ReadMS-old.ReadMS
-		}
-		if n == 0 {
-			continue
-		}
-		b.disks = append(b.disks, DiskPoint{
-			At: FromTime(s.At), Device: b.intern(now.Device), AwaitMS: float64(ms) / float64(n), PerS: float64(n) / sec,
-		})
 	}
 	return nil
 }

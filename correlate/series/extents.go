@@ -5,6 +5,7 @@ import "math"
 // Extents gives the time that host records cover, that all of Oracle's records
 // cover, and that ASH rows alone cover; a zero Span where there are none.
 func (b *Builder) Extents() (host, oracle, ash Span) {
+	b.endReadings()
 	host, oracle, ash = emptySpan(), emptySpan(), emptySpan()
 	for _, t := range b.threads {
 		for _, at := range t.At {

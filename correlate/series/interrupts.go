@@ -1,10 +1,10 @@
 package series
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/corewait/corewait/domain"
+	"github.com/corewait/corewait/ingest"
 )
 
 // longGap splits the series where readings are missing for longer than this
@@ -15,83 +15,111 @@ const longGap = 10
 // taken: a log that changes its pace is followed after half as many.
 const recentSpans = 9
 
-// interruptRates turns readings of /proc/interrupts into rates.
-type interruptRates struct {
-	window Span
-	out    Matrix
-	lines  lineSums
+// interruptGains turns readings of /proc/interrupts into what each interval
+// between them gained.
+type interruptGains struct {
+	to     ingest.IntervalSink
+	lines  lineRates
 	before *domain.InterruptSnapshot // the last reading taken
 	doubt  *domain.InterruptSnapshot // a reading that lacks lines its predecessor had
+	index  map[lineKey]int           // lines of the reading before, where their order changed
+	end    Micros                    // of the last interval
 
-	index     map[lineKey]int // lines of the reading before, where their order changed
-	widenings int             // how often CPUs were added to out
+	recent []Micros       // the latest distances between readings
+	held   []heldInterval // the first intervals, until the first is judged
+	judged bool
 
-	untimed, overlapping, resets, wraps, incomplete, implausible, manyCPUs int
+	sample domain.InterruptSample
+	device domain.DeviceSample
+}
 
-	recent []Micros // the latest distances between readings
-	first  Span     // the first interval, until it is judged
-	gaps   []Span
-	row    []float32
+// heldInterval is an interval that waits to be passed on.
+type heldInterval struct {
+	sample domain.InterruptSample
+	device domain.DeviceSample
 }
 
 // add takes the next reading. Readings that go back in time (an overlapping
 // log) are counted and left out; where the clock itself went back, intervals
 // start anew from there.
-func (r *interruptRates) add(s *domain.InterruptSnapshot) {
+func (r *interruptGains) add(s *domain.InterruptSnapshot) error {
 	if s.At.IsZero() {
-		r.untimed++
-		return
+		return r.leftOut(s, domain.GapUntimed)
 	}
 	last := r.before
 	if r.doubt != nil {
 		last = r.doubt
 	}
 	if last != nil && !s.At.After(last.At) {
-		r.overlapping++
-		if r.wentOn(s) {
-			r.flush()
+		err := r.leftOut(s, domain.GapOverlap)
+		if err == nil && r.wentOn(s) {
+			err = r.settle()
 			r.replace(s)
 		}
-		return
+		return err
 	}
 	if r.before == nil {
 		r.before = s.Clone()
-		return
+		return nil
 	}
 	// A reading that lacks lines may be cut short. If the next one lacks the
 	// same, the lines are really gone; if not, the doubtful one is left out.
 	lacks := lacksLines(r.before, s)
-	if r.doubt != nil {
-		confirmed := lacks && !lacksLines(r.doubt, s) && !lacksLines(s, r.doubt)
-		if confirmed {
-			r.step(r.doubt)
-			r.replace(r.doubt)
-			lacks = false
-		} else {
-			r.incomplete++
-		}
+	if doubt := r.doubt; doubt != nil {
 		r.doubt = nil
+		if lacks && !lacksLines(doubt, s) && !lacksLines(s, doubt) {
+			if err := r.step(doubt); err != nil {
+				return err
+			}
+			r.replace(doubt)
+			lacks = false
+		} else if err := r.leftOut(doubt, domain.GapIncomplete); err != nil {
+			return err
+		}
 	}
 	if lacks {
 		r.doubt = s.Clone()
-		return
+		return nil
 	}
-	r.step(s)
+	if err := r.step(s); err != nil {
+		return err
+	}
 	r.replace(s)
+	return nil
 }
 
-// flush judges a doubtful last reading: nothing follows to clear it, so it is
-// left out.
-func (r *interruptRates) flush() {
-	if r.doubt != nil {
-		r.incomplete++
-		r.doubt = nil
+// flush ends the readings: what waited to be judged is passed on.
+func (r *interruptGains) flush() error {
+	if err := r.settle(); err != nil {
+		return err
 	}
+	return r.release()
+}
+
+// settle judges a doubtful last reading: nothing follows to clear it, so it is
+// left out.
+func (r *interruptGains) settle() error {
+	if r.doubt == nil {
+		return nil
+	}
+	doubt := r.doubt
+	r.doubt = nil
+	return r.leftOut(doubt, domain.GapIncomplete)
+}
+
+// leftOut tells of a reading that is not taken.
+func (r *interruptGains) leftOut(s *domain.InterruptSnapshot, reason string) error {
+	return r.to.Gap(domain.Gap{Source: domain.GapInterrupts, From: s.At, To: s.At, Reason: reason})
+}
+
+// gap tells of an interval that is not known.
+func (r *interruptGains) gap(s Span, reason string) error {
+	return r.to.Gap(domain.Gap{Source: domain.GapInterrupts, From: ToTime(s.From), To: ToTime(s.To), Reason: reason})
 }
 
 // wentOn says whether counters are further on than in the last reading taken.
 // In a reading of earlier time that means that the clock was set back.
-func (r *interruptRates) wentOn(s *domain.InterruptSnapshot) bool {
+func (r *interruptGains) wentOn(s *domain.InterruptSnapshot) bool {
 	var f falls
 	pair := newCPUPairs(r.before.CPUs, s.CPUs)
 	for i := range s.Lines {
@@ -108,7 +136,7 @@ func (r *interruptRates) wentOn(s *domain.InterruptSnapshot) bool {
 }
 
 // replace keeps s as the reading to subtract from next time, reusing memory.
-func (r *interruptRates) replace(s *domain.InterruptSnapshot) {
+func (r *interruptGains) replace(s *domain.InterruptSnapshot) {
 	clear(r.index)
 	b := r.before
 	if len(b.Lines) != len(s.Lines) || len(b.CPUs) != len(s.CPUs) {
@@ -146,73 +174,96 @@ func lacksLines(b, s *domain.InterruptSnapshot) bool {
 	return false
 }
 
-// step adds the interval from the reading before to s.
-func (r *interruptRates) step(s *domain.InterruptSnapshot) {
+// step passes on the interval from the reading before to s.
+func (r *interruptGains) step(s *domain.InterruptSnapshot) error {
 	span := Span{FromTime(r.before.At), FromTime(s.At)}
-	if r.window != (Span{}) && (span.From < r.window.From || span.To > r.window.To) {
-		return
-	}
-	if end := r.out.end(); span.From < end { // the clock was set back
-		r.overlapping++
-		return
+	if span.From < r.end { // the clock was set back
+		return r.gap(span, domain.GapOverlap)
 	}
 	if r.isGap(span) {
-		r.gaps = append(r.gaps, span)
-		return
+		return r.gap(span, domain.GapMissing)
 	}
-	sec := span.Seconds()
 	pair := newCPUPairs(r.before.CPUs, s.CPUs)
 	if r.wasReset(s, pair) {
-		r.resets++
-		r.gaps = append(r.gaps, span)
-		return
+		return r.gap(span, domain.GapReset)
 	}
-	if !r.out.widen(s.CPUs, &r.widenings) {
-		r.manyCPUs++
-		return
-	}
-	r.row = resize(r.row, len(r.out.CPUs))
-	for i := range r.row {
-		r.row[i] = float32(nan)
-	}
-	cols := make([]int, len(pair.now))
-	for k, j := range pair.now {
-		cols[k] = r.out.Column(s.CPUs[j])
-		r.row[cols[k]] = 0
-	}
+	r.begin(s, span, pair)
 	for i := range s.Lines {
-		r.addLine(s, i, pair, cols, sec)
+		r.addLine(s, i, pair, span.Seconds())
 	}
-	r.out.Spans = append(r.out.Spans, span)
-	r.out.V = append(r.out.V, r.row...)
-	r.lines.endInterval(span)
-	r.judgeFirst(span)
+	r.end = span.To
+	return r.pass()
 }
 
-// judgeFirst drops the first interval once two others show it to be a gap:
+// begin makes an interval in which every CPU of both readings gained nothing
+// yet; what a CPU gained that is new is not known.
+func (r *interruptGains) begin(s *domain.InterruptSnapshot, span Span, pair cpuPairs) {
+	counts := slices.Grow(r.sample.Counts[:0], len(s.CPUs))[:len(s.CPUs)]
+	for i := range counts {
+		counts[i] = unknownCount
+	}
+	for _, j := range pair.now {
+		counts[j] = 0
+	}
+	from, to := ToTime(span.From), ToTime(span.To)
+	r.sample = domain.InterruptSample{From: from, To: to, CPUs: append(r.sample.CPUs[:0], s.CPUs...), Counts: counts}
+	r.device = domain.DeviceSample{From: from, To: to, Observed: to.Sub(from), Gains: r.device.Gains[:0]}
+}
+
+// unknownCount is a count that is not known.
+const unknownCount = -1
+
+// pass passes the interval on, or keeps it until the first one is judged.
+func (r *interruptGains) pass() error {
+	if r.judged {
+		return r.send(&r.sample, &r.device)
+	}
+	h := heldInterval{r.sample, r.device}
+	h.sample.CPUs, h.sample.Counts = slices.Clone(h.sample.CPUs), slices.Clone(h.sample.Counts)
+	h.device.Gains = slices.Clone(h.device.Gains)
+	r.held = append(r.held, h)
+	if len(r.recent) < 3 {
+		return nil
+	}
+	return r.judgeFirst()
+}
+
+func (r *interruptGains) send(s *domain.InterruptSample, d *domain.DeviceSample) error {
+	if err := r.to.InterruptSample(s); err != nil {
+		return err
+	}
+	return r.to.DeviceSample(d)
+}
+
+// judgeFirst leaves out the first interval where two others show it to be a gap:
 // when it came there was no usual distance to judge it by.
-func (r *interruptRates) judgeFirst(span Span) {
-	if len(r.recent) == 1 {
-		r.first = span
-		return
+func (r *interruptGains) judgeFirst() error {
+	first, usual := r.held[0].sample, max(r.recent[1], r.recent[2])
+	span := Span{FromTime(first.From), FromTime(first.To)}
+	if r.recent[0] == span.To-span.From && span.Seconds() > 120 && span.To-span.From > longGap*usual {
+		r.held = r.held[1:]
+		if err := r.gap(span, domain.GapMissing); err != nil {
+			return err
+		}
 	}
-	if len(r.recent) < 3 || r.first == (Span{}) {
-		return
+	return r.release()
+}
+
+// release passes on what was held.
+func (r *interruptGains) release() error {
+	r.judged = true
+	for i := range r.held {
+		if err := r.send(&r.held[i].sample, &r.held[i].device); err != nil {
+			return err
+		}
 	}
-	first, usual := r.first, max(r.recent[1], r.recent[2])
-	r.first = Span{}
-	if first.Seconds() <= 120 || first.To-first.From <= longGap*usual || r.out.Spans[0] != first {
-		return
-	}
-	r.gaps = append(r.gaps, first)
-	r.out.Spans = slices.Delete(r.out.Spans, 0, 1)
-	r.out.V = slices.Delete(r.out.V, 0, len(r.out.CPUs))
-	r.lines.dropFirst()
+	r.held = nil
+	return nil
 }
 
 // isGap says whether readings are missing in the span. The usual distance is
 // the median of the latest: a reading taken by hand does not change it.
-func (r *interruptRates) isGap(span Span) bool {
+func (r *interruptGains) isGap(span Span) bool {
 	distance := span.To - span.From
 	gap := false
 	if span.Seconds() > 120 && len(r.recent) > 0 {
@@ -227,8 +278,8 @@ func (r *interruptRates) isGap(span Span) bool {
 	return gap
 }
 
-// addLine adds one line's gain to the row and to its device.
-func (r *interruptRates) addLine(s *domain.InterruptSnapshot, i int, pair cpuPairs, cols []int, sec float64) {
+// addLine adds one line's gains to the interval.
+func (r *interruptGains) addLine(s *domain.InterruptSnapshot, i int, pair cpuPairs, sec float64) {
 	l := &s.Lines[i]
 	if l.Class == domain.ClassKernel || l.Counts == nil {
 		return
@@ -236,54 +287,71 @@ func (r *interruptRates) addLine(s *domain.InterruptSnapshot, i int, pair cpuPai
 	counts := l.Class != domain.ClassStorage
 	b := r.lineBefore(l, i)
 	if b == nil || b.Counts == nil {
-		// What a new line counted before it was first seen is not known.
-		for k, j := range pair.now {
-			if counts && l.Counts[j] > 0 {
-				r.row[cols[k]] = float32(nan)
-			}
+		if counts {
+			r.addNewLine(l, pair)
 		}
 		return
 	}
-	line, sum := r.lines.of(l)
+	line := r.lines.of(l)
 	usual := usualRate{}
-	if sum != nil {
-		usual = sum.usual
+	if line != nil {
+		usual = line.usual
+	} else {
+		r.device.Untracked++
 	}
-	busiest, whole := uint64(0), true
+	busiest, whole := int64(0), true
 	for k, j := range pair.now {
 		now, was := l.Counts[j], b.Counts[pair.before[k]]
 		if now == was {
 			continue
 		}
 		gain, ok := usual.gain(was, now, sec)
+		if counts {
+			r.addCount(j, gain, ok)
+		}
 		if !ok {
-			r.implausible++
+			r.sample.Implausible++
 			whole = false
-			if counts {
-				r.row[cols[k]] = float32(nan)
-			}
 			continue
 		}
 		if now < was {
-			r.wraps++
-		}
-		if counts {
-			r.row[cols[k]] += float32(float64(gain) / sec)
+			r.sample.Wrapped++
 		}
 		busiest = max(busiest, gain)
-		if sum != nil {
-			r.lines.add(line, s.CPUs[j], gain)
+		if line != nil {
+			r.device.Gains = append(r.device.Gains, domain.LineGain{Line: line.name, CPU: s.CPUs[j], Count: gain})
 		}
 	}
-	if sum != nil && whole {
-		sum.usual.follow(float64(busiest) / sec)
+	if line != nil && whole {
+		line.usual.follow(float64(busiest) / sec)
+	}
+}
+
+// addNewLine makes the CPUs unknown that a new line interrupted: what it counted
+// before it was first seen is not known.
+func (r *interruptGains) addNewLine(l *domain.InterruptLine, pair cpuPairs) {
+	for _, j := range pair.now {
+		if l.Counts[j] > 0 {
+			r.sample.Counts[j] = unknownCount
+		}
+	}
+}
+
+// addCount adds a line's gain to the CPU in that column; one that is not known
+// makes the CPU's count unknown.
+func (r *interruptGains) addCount(column int, gain int64, ok bool) {
+	switch {
+	case !ok:
+		r.sample.Counts[column] = unknownCount
+	case r.sample.Counts[column] != unknownCount:
+		r.sample.Counts[column] += gain
 	}
 }
 
 // lineBefore finds the line of the reading before: in the same place as a
 // rule, by its key otherwise. A number that went to another device is another
 // line.
-func (r *interruptRates) lineBefore(l *domain.InterruptLine, i int) *domain.InterruptLine {
+func (r *interruptGains) lineBefore(l *domain.InterruptLine, i int) *domain.InterruptLine {
 	k := keyOf(l)
 	if i < len(r.before.Lines) && keyOf(&r.before.Lines[i]) == k {
 		return &r.before.Lines[i]
@@ -303,7 +371,7 @@ func (r *interruptRates) lineBefore(l *domain.InterruptLine, i int) *domain.Inte
 }
 
 // wasReset says whether the counters started anew between the readings.
-func (r *interruptRates) wasReset(s *domain.InterruptSnapshot, pair cpuPairs) bool {
+func (r *interruptGains) wasReset(s *domain.InterruptSnapshot, pair cpuPairs) bool {
 	var f falls
 	sec := s.At.Sub(r.before.At).Seconds()
 	for i := range s.Lines {
@@ -318,54 +386,6 @@ func (r *interruptRates) wasReset(s *domain.InterruptSnapshot, pair cpuPairs) bo
 		}
 	}
 	return f.areReset()
-}
-
-// maxWidenings bounds how often CPUs that were never seen before come online in
-// mid-log: far more often than hotplug does it.
-const maxWidenings = 64
-
-// end gives the end of the last interval; before all time where there is none.
-func (m *Matrix) end() Micros {
-	if len(m.Spans) == 0 {
-		return noFrom
-	}
-	return m.Spans[len(m.Spans)-1].To
-}
-
-// widen adds columns for CPUs that the matrix does not have yet; what it holds
-// of earlier intervals is unknown for them. Each time costs a copy, so they are
-// counted: it gives false where CPUs would be added once more than maxWidenings.
-func (m *Matrix) widen(cpus []int, widenings *int) bool {
-	missing := false
-	for _, c := range cpus {
-		if m.Column(c) < 0 {
-			missing = true
-			break
-		}
-	}
-	if !missing {
-		return true
-	}
-	if *widenings >= maxWidenings {
-		return false
-	}
-	*widenings++
-	wide := append(slices.Clone(m.CPUs), cpus...)
-	slices.Sort(wide)
-	wide = slices.Compact(wide)
-	v := make([]float32, 0, len(m.Spans)*len(wide))
-	for i := range m.Spans {
-		row := m.Row(i)
-		for _, c := range wide {
-			if k := m.Column(c); k >= 0 {
-				v = append(v, row[k])
-			} else {
-				v = append(v, float32(nan))
-			}
-		}
-	}
-	m.CPUs, m.V = wide, v
-	return true
 }
 
 // cpuPairs lists, for the CPUs online in both readings, their columns in each.
@@ -383,34 +403,4 @@ func newCPUPairs(before, now []int) cpuPairs {
 		}
 	}
 	return p
-}
-
-func resize(s []float32, n int) []float32 {
-	if cap(s) < n {
-		return make([]float32, n)
-	}
-	return s[:n]
-}
-
-func (b *Builder) interruptNotes() []string {
-	var n []string
-	r := &b.interrupts
-	add := func(count int, format string) {
-		if count > 0 {
-			n = append(n, fmt.Sprintf(format, count))
-		}
-	}
-	add(r.untimed, "%d readings of /proc/interrupts carry no time and give no rates")
-	add(r.overlapping, "%d readings of /proc/interrupts overlap earlier ones and were left out")
-	add(r.incomplete, "%d readings of /proc/interrupts lack lines that their neighbours have and were left out")
-	add(r.resets, "interrupt counters started anew %d times; those intervals are unknown")
-	add(r.wraps, "interrupt counters wrapped at 32 bits %d times and were carried on")
-	add(r.implausible, "interrupt counters moved %d times by what is neither a plausible gain nor one wrap; those values are unknown")
-	add(r.manyCPUs, "%d readings of /proc/interrupts bring new CPUs once more and were left out")
-	add(b.netRX.manyCPUs, "%d readings of /proc/softirqs bring new CPUs once more and were left out")
-	add(r.lines.untracked, "%d readings of interrupt lines beyond the 65536 kept are in no device's rate")
-	if len(r.gaps) > r.resets {
-		n = append(n, fmt.Sprintf("/proc/interrupts has %d gaps", len(r.gaps)-r.resets))
-	}
-	return n
 }
