@@ -246,11 +246,10 @@ func describePlacement(s *series.Series, p *path, pic *picture) *domain.Residenc
 	}
 	r := &domain.Residence{Processes: p.commands, Visits: len(p.visits), Residence: []domain.CPUShare{}}
 	on := map[int]float64{}
-	total := p.seconds()
-	for _, v := range p.visits {
-		cpus := p.places[v.place]
+	total, byPlace := p.seconds(), p.secondsByPlace()
+	for i, cpus := range p.places {
 		for _, c := range cpus {
-			on[int(c)] += v.Seconds() / total / float64(len(cpus))
+			on[int(c)] += byPlace[i] / total / float64(len(cpus))
 		}
 	}
 	for c, share := range on {
@@ -265,8 +264,8 @@ func describePlacement(s *series.Series, p *path, pic *picture) *domain.Residenc
 			r.SiblingShare = number(sibling) // else siblings are unknown
 		}
 		var dose float64
-		for _, v := range p.visits {
-			dose += e.dose[v.place] * v.Seconds() / total
+		for i, seconds := range byPlace {
+			dose += e.dose[i] * seconds / total
 		}
 		r.DosePerS = number(dose)
 	}

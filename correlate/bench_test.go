@@ -23,6 +23,33 @@ func BenchmarkAnalyzeWeek(b *testing.B) {
 	}
 }
 
+// BenchmarkAnalyzeWeekWithRivals is the same week with vmstat and iostat of each
+// second, in one of a hundred of which everything a rival needs is raised: each
+// is then compared with 2,000 shifts.
+func BenchmarkAnalyzeWeekWithRivals(b *testing.B) {
+	s := week()
+	raiseNowAndThen(s)
+	b.ReportAllocs()
+	for b.Loop() {
+		if f := Analyze(s, DefaultParams()); f.Verdict != domain.CauseInterrupts {
+			b.Fatalf("verdict %s: %s", f.Verdict, f.Headline)
+		}
+	}
+}
+
+func raiseNowAndThen(s *series.Series) {
+	rng := unseeded(62)
+	for k := range s.System {
+		p, awaitMS := &s.System[k], 0.5+rng.Float64()
+		p.RunQueue, p.SwapPerS = 1+5*rng.Float64(), rng.Float64()
+		p.System, p.Steal = 0.05+0.02*rng.Float64(), 0.001*rng.Float64()
+		if rng.Float64() < 0.01 {
+			p.RunQueue, p.SwapPerS, p.System, p.Steal, awaitMS = 200, 5000, 0.6, 0.2, 60
+		}
+		s.Disks = append(s.Disks, series.DiskPoint{At: p.At, Device: "sda", AwaitMS: awaitMS, PerS: 100})
+	}
+}
+
 // week gives seven days of a host of 64 CPUs on 4 sockets. Interrupts load CPUs
 // 24 to 31; LGWR moves every 4 s as a rule.
 func week() *series.Series {

@@ -91,8 +91,8 @@ func newCoincidence(s *series.Series, p *path, pic *picture, set *stallSet, l *l
 	c.count(set)
 	c.ratios(prm)
 	c.weighIncidence(set)
-	c.families(s, prm)
-	c.doseResponse(s, set, prm)
+	c.doseResponse(set)
+	c.drawPlaces(s, prm)
 	c.placebo(s, set, prm)
 	return c
 }
@@ -162,8 +162,8 @@ func (c *coincidence) count(set *stallSet) {
 			c.b++
 		}
 	}
-	once, _ := distinct(exposedVisits)
-	c.visitsA = len(once)
+	slices.Sort(exposedVisits)
+	c.visitsA = len(slices.Compact(exposedVisits))
 	for i, v := range c.p.visits {
 		if c.level[i] == levelHeavy {
 			c.ta += v.Seconds()

@@ -9,17 +9,12 @@ import (
 	"github.com/corewait/corewait/domain"
 )
 
-// doseResponse gives stalls per hour by quintile of dose (of the time spent at
-// it), and tests the trend: over all CPUs, and within sockets, where the socket
-// itself cannot explain it.
-func (c *coincidence) doseResponse(s *series.Series, set *stallSet, prm Params) {
+// doseResponse gives stalls per hour by quintile of dose (of the time spent at it).
+func (c *coincidence) doseResponse(set *stallSet) {
 	type item struct{ dose, sec float64 }
 	byPlace := make([]item, len(c.p.places))
-	for i := range byPlace {
-		byPlace[i].dose = c.e.dose[i]
-	}
-	for _, v := range c.p.visits {
-		byPlace[v.place].sec += v.Seconds()
+	for i, sec := range c.p.secondsByPlace() {
+		byPlace[i] = item{c.e.dose[i], sec}
 	}
 	known := slices.DeleteFunc(slices.Clone(byPlace), func(i item) bool { return math.IsNaN(i.dose) || i.sec == 0 })
 	if len(known) < 2 {
@@ -50,7 +45,6 @@ func (c *coincidence) doseResponse(s *series.Series, set *stallSet, prm Params) 
 		c.steps[len(c.steps)-1].Hours += k.sec / 3600
 	}
 	c.countSteps(set)
-	c.trends(s, prm)
 }
 
 func (c *coincidence) countSteps(set *stallSet) {
@@ -74,21 +68,76 @@ func (c *coincidence) countSteps(set *stallSet) {
 	}
 }
 
-// trends tests whether stalls fall into time at a higher dose than expected:
-// the score is the rank of the CPU's dose, so that no unit matters.
-func (c *coincidence) trends(s *series.Series, prm Params) {
-	rank := c.doseRanks()
-	score := perVisit(c.p, func(v int32) float64 { return rank[c.p.visits[v].place] })
-	_, c.trendP = maximum([][]int32{c.visit}, score, c.st, c.st.mean(c.p, score), newLabelSource(prm.Seed, 5), prm.Permutations)
-	sockets := make([]int, len(c.p.places))
-	for i, cpus := range c.p.places {
-		sockets[i] = socketOf(s, cpus)
+// trend tests whether stalls fall into time at a higher dose than expected: the
+// score is the rank of the CPU's dose, so that no unit matters. What is expected
+// is the same in all draws, so the sums of scores are compared as they are.
+type trend struct {
+	rank    []float64 // by place
+	seen    float64
+	atLeast int
+	rounds  int
+}
+
+// newTrend takes the stalls seen that lie in a stratum.
+func (c *coincidence) newTrend(rank []float64, st *strata) *trend {
+	onPlace := make([]int32, len(c.p.places))
+	for _, v := range c.visit {
+		if v >= 0 && st.of[v] >= 0 {
+			onPlace[c.p.visits[v].place]++
+		}
 	}
+	t := &trend{rank: rank}
+	t.seen = t.sum(onPlace)
+	return t
+}
+
+func (t *trend) sum(onPlace []int32) float64 {
+	var sum float64
+	for place, n := range onPlace {
+		sum += float64(n) * t.rank[place]
+	}
+	return sum
+}
+
+// take compares one draw with what was seen.
+func (t *trend) take(onPlace []int32) {
+	t.rounds++
+	if t.sum(onPlace) >= t.seen-roundingError {
+		t.atLeast++
+	}
+}
+
+func (t *trend) p() float64 { return float64(1+t.atLeast) / float64(1+t.rounds) }
+
+// drawPlaces tests by drawing the place of each visit that holds stalls anew:
+// single CPUs and devices, and the trend with dose, over the same draws; and the
+// trend within sockets, where the socket itself cannot explain it, over draws
+// that stay in the socket.
+func (c *coincidence) drawPlaces(s *series.Series, prm Params) {
+	f := c.newFamilies(s)
+	if c.a+c.b == 0 {
+		c.byCPU, c.byDevice = f.name()
+		return
+	}
+	rank := c.doseRanks()
+	overall := c.newTrend(rank, c.st)
+	newExchange(c.p, c.st, c.visit).eachDraw(newLabelSource(prm.Seed, 3), prm.Permutations, func(onPlace []int32) {
+		f.take(onPlace)
+		overall.take(onPlace)
+	})
+	c.byCPU, c.byDevice = f.name()
+	if len(c.steps) == 0 {
+		return // without two known doses there is no trend
+	}
+	c.trendP = overall.p()
+	sockets := c.socketOfPlaces(s)
 	within := c.st.subset(c.p, func(v int32) int { return sockets[c.p.visits[v].place] })
 	if !c.contrastWithin(within, rank) {
 		return
 	}
-	_, c.socketP = maximum([][]int32{c.visit}, score, within, within.mean(c.p, score), newLabelSource(prm.Seed, 6), prm.Permutations)
+	inSocket := c.newTrend(rank, within)
+	newExchange(c.p, within, c.visit).eachDraw(newLabelSource(prm.Seed, 6), prm.Permutations, inSocket.take)
+	c.socketP = inSocket.p()
 }
 
 // contrastWithin says whether stalls lie in strata that hold several doses.
@@ -132,6 +181,15 @@ func (c *coincidence) doseRanks() []float64 {
 		i = j
 	}
 	return rank
+}
+
+// socketOfPlaces gives socketOf of each place.
+func (c *coincidence) socketOfPlaces(s *series.Series) []int {
+	sockets := make([]int, len(c.p.places))
+	for i, cpus := range c.p.places {
+		sockets[i] = socketOf(s, cpus)
+	}
+	return sockets
 }
 
 // socketOf gives the socket that all of a place's CPUs are on, the NUMA node

@@ -1,223 +1,172 @@
 package correlate
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
-// maximum gives the candidate assignment of stalls to visits with the greatest
-// sum of score minus expectation, and the p-value of that greatest sum. Labels
-// of whole visits are drawn within their stratum in proportion to the time
-// spent, so that a long stay counts for what it is; all stalls of a visit share
-// its label. p is NaN where no stall lies in a visit.
-func maximum(candidates [][]int32, score []float64, st *strata, mean []float64, source *labelSource, rounds int) (best int, p float64) {
-	d := newDraws(candidates, st, mean)
+// maximum gives the candidate assignment of stalls to visits with the most
+// exposed stalls beyond expectation, and the p-value of that greatest excess.
+// Labels of whole visits are drawn within their stratum in proportion to the
+// time spent, so that a long stay counts for what it is; all stalls of a visit
+// share its label. exposed, by visit, is 0 or 1; share is its mean, by stratum:
+// it describes wholly what is drawn. p is NaN where no stall lies in a visit.
+func maximum(candidates [][]int32, exposed []float64, st *strata, share []float64, source *labelSource, rounds int) (best int, p float64) {
+	d := newDraws(candidates, st, share)
 	if len(d.visits) == 0 {
 		return 0, math.NaN()
 	}
-	for i, v := range d.visits {
-		d.value[i] = score[v]
-	}
-	best, seen := d.greatest()
-	again := d.again(score, st)
+	best, seen := d.greatestSeen(exposed)
 	atLeast := 0
-	for range rounds {
-		if again(source) >= seen-roundingError {
-			atLeast++
+	for done := 0; done < rounds; done += lanes {
+		greatest := d.greatestDrawn(source)
+		for _, excess := range greatest[:min(lanes, rounds-done)] {
+			if excess >= seen-roundingError {
+				atLeast++
+			}
 		}
 	}
 	return best, float64(1+atLeast) / float64(1+rounds)
 }
 
-// again gives what draws the labels anew and tells the greatest sum. A single
-// candidate is summed while it is drawn.
-func (d *draws) again(score []float64, st *strata) func(*labelSource) float64 {
-	alone := len(d.index) == 1
-	if isBinary(score) {
-		if alone {
-			return d.sumByMean
-		}
-		return func(source *labelSource) float64 {
-			d.byMean(source)
-			_, sum := d.greatest()
-			return sum
-		}
-	}
-	var kind []int32
-	d.values, kind = kinds(score)
-	d.kinds, d.drawn = newExchange(st, d.visits, kind), make([]int32, len(d.visits))
-	if alone {
-		return d.sumByVisit
-	}
-	return func(source *labelSource) float64 {
-		d.byVisit(source)
-		_, sum := d.greatest()
-		return sum
-	}
-}
-
 // roundingError: sums that differ by less are taken as equal.
 const roundingError = 1e-9
 
-// draws holds the visits that any candidate puts a stall in, and a value of
-// each: its own score, or one drawn anew.
+// draws holds the visits that any candidate puts a stall in.
 type draws struct {
 	visits []int32
-	value  []float64
-	chance []uint64  // by position in visits: the threshold of its stratum's mean
+	chance []uint64  // by position in visits: of being exposed
+	hits   []uint64  // by position in visits: exposed or not, in 64 draws
 	index  [][]int32 // by candidate: the position in visits of each stall's
-	expect []float64 // by candidate
-	stalls []uint64  // by position in visits: of the first candidate
-
-	// Of scores that byVisit draws: those there are, and which of them each
-	// visit's may be exchanged with.
-	values []float64
-	kinds  *exchange
-	drawn  []int32
+	expect []float64 // by candidate: exposed stalls
 }
 
-func newDraws(candidates [][]int32, st *strata, mean []float64) *draws {
+func newDraws(candidates [][]int32, st *strata, share []float64) *draws {
 	d := &draws{index: make([][]int32, len(candidates)), expect: make([]float64, len(candidates))}
-	takesPart := func(v int32) bool { return v >= 0 && st.of[v] >= 0 }
+	position := make([]int32, len(st.of)) // 1 more than that in visits
 	for _, c := range candidates {
 		for _, v := range c {
-			if takesPart(v) {
-				d.visits = append(d.visits, v)
+			if v >= 0 {
+				position[v] = 1
 			}
 		}
 	}
-	d.visits, _ = distinct(d.visits)
-	d.value, d.chance = make([]float64, len(d.visits)), make([]uint64, len(d.visits))
-	for i, v := range d.visits {
-		d.chance[i] = threshold(mean[st.of[v]])
+	for v, taken := range position {
+		if taken > 0 {
+			d.visits = append(d.visits, int32(v))
+			d.chance = append(d.chance, chance(share[st.of[v]]))
+			position[v] = int32(len(d.visits)) //nolint:gosec // as above
+		}
 	}
-	d.stalls = make([]uint64, len(d.visits))
 	for k, c := range candidates {
 		for _, v := range c {
-			if takesPart(v) {
-				i, _ := slices.BinarySearch(d.visits, v)
-				d.index[k] = append(d.index[k], int32(i)) //nolint:gosec // index into a short list
-				d.expect[k] += mean[st.of[v]]
-				if k == 0 {
-					d.stalls[i]++
-				}
+			if v >= 0 {
+				d.index[k] = append(d.index[k], position[v]-1)
+				d.expect[k] += share[st.of[v]]
 			}
 		}
 	}
+	d.hits = make([]uint64, len(d.visits))
 	return d
 }
 
-// greatest gives the candidate with the greatest sum of values minus
-// expectation; the first of equals.
-func (d *draws) greatest() (candidate int, sum float64) {
-	sum = math.Inf(-1)
-	for k := range d.index {
-		s := -d.expect[k]
-		for _, i := range d.index[k] {
-			s += d.value[i]
+// greatestSeen gives the candidate with the greatest excess of exposed stalls;
+// the first of equals.
+func (d *draws) greatestSeen(exposed []float64) (candidate int, excess float64) {
+	excess = math.Inf(-1)
+	for k, index := range d.index {
+		sum := -d.expect[k]
+		for _, i := range index {
+			sum += exposed[d.visits[i]]
 		}
-		if s > sum+roundingError {
-			candidate, sum = k, s
+		if sum > excess+roundingError {
+			candidate, excess = k, sum
 		}
 	}
-	return candidate, sum
+	return candidate, excess
 }
 
-// byVisit draws the score of a visit of the same stratum.
-func (d *draws) byVisit(source *labelSource) {
-	d.kinds.draw(source, d.drawn)
-	for i, kind := range d.drawn {
-		d.value[i] = d.values[kind]
-	}
-}
-
-// sumByVisit is byVisit and the sum of the only candidate.
-func (d *draws) sumByVisit(source *labelSource) float64 {
-	d.kinds.draw(source, d.drawn)
-	sum := -d.expect[0]
-	for i, kind := range d.drawn {
-		sum += d.values[kind] * float64(d.stalls[i])
-	}
-	return sum
-}
-
-// byMean draws scores of 0 and 1, which a mean describes wholly.
-func (d *draws) byMean(source *labelSource) {
+// greatestDrawn draws the visits' labels 64 times and gives the greatest excess
+// over the candidates of each draw.
+func (d *draws) greatestDrawn(source *labelSource) [lanes]float64 {
 	for i, t := range d.chance {
-		d.value[i] = float64(source.hit(t))
+		d.hits[i] = source.hits(t)
 	}
-}
-
-// sumByMean is byMean and the sum of the only candidate.
-func (d *draws) sumByMean(source *labelSource) float64 {
-	sum := uint64(0)
-	for i, t := range d.chance {
-		sum += d.stalls[i] * source.hit(t)
-	}
-	return float64(sum) - d.expect[0]
-}
-
-// kinds numbers the distinct values of a score: the values, and by visit which
-// of them it has.
-func kinds(score []float64) (values []float64, kind []int32) {
-	kind = make([]int32, len(score))
-	number := map[float64]int32{}
-	for i, v := range score {
-		k, ok := number[v]
-		if !ok {
-			k = int32(len(values)) //nolint:gosec // at most one a visit
-			number[v] = k
-			values = append(values, v)
+	var greatest [lanes]float64
+	for k, index := range d.index {
+		var exposed tally
+		for _, i := range index {
+			exposed.add(d.hits[i])
 		}
-		kind[i] = k
-	}
-	return values, kind
-}
-
-// exchange holds, for each visit of a list, the labels that its own may be
-// exchanged with: those of its stratum's visits, once for each of their
-// samples, so that a draw goes by time. A permutation reads them thousands of
-// times, so they are kept small and side by side in the order of the list.
-type exchange struct {
-	narrow [][]uint16
-	wide   [][]int32 // instead, where a label does not fit
-}
-
-// newExchange takes the label of each visit, numbered from 0.
-func newExchange(st *strata, visits, label []int32) *exchange {
-	if len(label) == 0 || slices.Max(label) <= math.MaxUint16 {
-		return &exchange{narrow: exchangeable[uint16](st, visits, label)}
-	}
-	return &exchange{wide: exchangeable[int32](st, visits, label)}
-}
-
-func exchangeable[T uint16 | int32](st *strata, visits, label []int32) [][]T {
-	out := make([][]T, len(visits))
-	byStratum := make([][]T, len(st.list))
-	for i, v := range visits {
-		n := st.of[v]
-		if byStratum[n] == nil {
-			samples := st.list[n].samples
-			byStratum[n] = make([]T, len(samples))
-			for k, o := range samples {
-				byStratum[n][k] = T(label[o]) // the caller knows that it fits
+		for draw := range greatest {
+			excess := float64(exposed.count(draw)) - d.expect[k]
+			if k == 0 || excess > greatest[draw] {
+				greatest[draw] = excess
 			}
 		}
-		out[i] = byStratum[n]
 	}
-	return out
+	return greatest
 }
 
-// draw gives a label to each visit.
-func (e *exchange) draw(source *labelSource, drawn []int32) {
-	for i, labels := range e.narrow {
-		drawn[i] = int32(labels[source.below(uint64(len(labels)))]) //nolint:gosec // as long as the list
-	}
-	for i, labels := range e.wide {
-		drawn[i] = labels[source.below(uint64(len(labels)))] //nolint:gosec // as long as the list
-	}
+// exchange draws places for the visits that hold stalls: each may be exchanged
+// with those of its stratum.
+type exchange struct {
+	places int
+	pools  []pool
 }
 
-func isBinary(score []float64) bool {
-	return !slices.ContainsFunc(score, func(v float64) bool { return v != 0 && v != 1 })
+// pool is a stratum that holds stalls.
+type pool struct {
+	places []int32 // of its visits, once for each of their samples: a draw from them goes by time
+	stalls []int32 // of each visit that holds any
+}
+
+// newExchange takes the visit of each stall; what lies in none, or in no
+// stratum, takes no part.
+func newExchange(p *path, st *strata, visitOfStall []int32) *exchange {
+	x := &exchange{places: len(p.places)}
+	stalls := make([]int32, len(p.visits))
+	for _, v := range visitOfStall {
+		if v >= 0 {
+			stalls[v]++
+		}
+	}
+	for k := range st.list {
+		var held []int32
+		for _, v := range st.list[k].visits {
+			if stalls[v] > 0 {
+				held = append(held, stalls[v])
+			}
+		}
+		if len(held) > 0 {
+			x.pools = append(x.pools, pool{st.list[k].placesBySample(p), held})
+		}
+	}
+	return x
+}
+
+// sideBySide is the most draws that are made side by side: beyond that they
+// would no longer fit into a processor's nearest caches. It is even, as pick wants.
+const sideBySide = 256
+
+// drawSize bounds the counts of draws made side by side, for paths of many places.
+const drawSize = 1 << 16
+
+// eachDraw draws places anew, as many rounds as asked, and calls use with the
+// stalls on each place; the slice is reused. A pool serves many draws at a time,
+// while its places are at hand.
+func (x *exchange) eachDraw(source *labelSource, rounds int, use func(onPlace []int32)) {
+	at := min(sideBySide, max(2, drawSize/max(1, x.places)&^1))
+	counts, drawn := make([]int32, at*x.places), make([]int32, at)
+	for done := 0; done < rounds; done += at {
+		clear(counts)
+		for k := range x.pools {
+			for _, stalls := range x.pools[k].stalls {
+				source.pick(x.pools[k].places, drawn)
+				for draw, place := range drawn {
+					counts[draw*x.places+int(place)] += stalls
+				}
+			}
+		}
+		for draw := range min(at, rounds-done) {
+			use(counts[draw*x.places : (draw+1)*x.places])
+		}
+	}
 }

@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"math"
+	"slices"
 
 	"github.com/corewait/corewait/correlate/series"
 )
@@ -22,12 +23,16 @@ type exposure struct {
 
 func newExposure(s *series.Series, p *path, pic *picture) *exposure {
 	e := &exposure{dose: make([]float64, len(p.places))}
+	siblings := make([][]int, len(p.places))
+	for i, cpus := range p.places {
+		for _, c := range cpus {
+			siblings[i] = append(siblings[i], s.Topology.Siblings(int(c))...)
+		}
+	}
 	for _, seg := range pic.segments {
 		level := make([]uint8, len(p.places))
 		for i, cpus := range p.places {
-			for _, c := range cpus {
-				level[i] = max(level[i], levelOf(s, seg.heavy, int(c)))
-			}
+			level[i] = levelOf(seg.heavy, cpus, siblings[i])
 		}
 		e.level = append(e.level, level)
 	}
@@ -42,14 +47,12 @@ func newExposure(s *series.Series, p *path, pic *picture) *exposure {
 	return e
 }
 
-func levelOf(s *series.Series, heavy map[int]bool, cpu int) uint8 {
-	if heavy[cpu] {
+func levelOf(heavy map[int]bool, cpus []int32, siblings []int) uint8 {
+	if slices.ContainsFunc(cpus, func(c int32) bool { return heavy[int(c)] }) {
 		return levelHeavy
 	}
-	for _, o := range s.Topology.Siblings(cpu) {
-		if heavy[o] {
-			return levelSibling
-		}
+	if slices.ContainsFunc(siblings, func(c int) bool { return heavy[c] }) {
+		return levelSibling
 	}
 	return levelLight
 }

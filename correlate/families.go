@@ -19,7 +19,7 @@ type placeSet struct {
 	holds    []bool // by place
 	stalls   int
 	expected float64
-	p        float64
+	atLeast  int // draws whose greatest excess in the family is at least this set's
 }
 
 // excess is measured in units of the square root of what is expected.
@@ -30,32 +30,91 @@ func (s *placeSet) excess(stalls int) float64 {
 // families tests single CPUs, and the CPUs of single devices, by the maximum
 // statistic over the same draws (Westfall and Young): p-values hold for the
 // whole family.
-func (c *coincidence) families(s *series.Series, prm Params) {
-	var sets []placeSet
-	ids := c.stalledCPUs()
-	for _, id := range ids {
-		sets = append(sets, placeSet{family: 0, holds: c.placesOn(func(cpu int32) bool { return cpu == id })})
+type families struct {
+	cpus    []int32
+	devices []string
+	sets    []placeSet // of CPUs, then of devices
+	in      [][]int32  // place to the sets that hold it
+	onSet   []int      // stalls in each set, of one draw
+	rounds  int
+}
+
+const (
+	familyCPUs    = 0
+	familyDevices = 1
+)
+
+// newFamilies gives each set the stalls in it and those expected.
+func (c *coincidence) newFamilies(s *series.Series) *families {
+	f := &families{cpus: c.stalledCPUs(), in: make([][]int32, len(c.p.places))}
+	for _, id := range f.cpus {
+		f.sets = append(f.sets, placeSet{family: familyCPUs, holds: c.placesOn(func(cpu int32) bool { return cpu == id })})
 	}
-	var devices []string
 	for _, d := range s.Devices {
 		if d.Class == domain.ClassStorage || d.Total < busyDevice {
 			continue
 		}
 		serving := servingCPUs(d)
-		devices = append(devices, d.Name)
-		sets = append(sets, placeSet{family: 1, holds: c.placesOn(func(cpu int32) bool { return slices.Contains(serving, int(cpu)) })})
+		f.devices = append(f.devices, d.Name)
+		f.sets = append(f.sets, placeSet{family: familyDevices, holds: c.placesOn(func(cpu int32) bool { return slices.Contains(serving, int(cpu)) })})
 	}
-	c.testSets(sets, prm)
-	for k, id := range ids {
-		c.byCPU = append(c.byCPU, domain.CPUExcess{CPU: int(id), Stalls: sets[k].stalls, Expected: sets[k].expected, P: number(sets[k].p)})
+	for k := range f.sets {
+		for place, held := range f.sets[k].holds {
+			if held {
+				f.in[place] = append(f.in[place], int32(k))
+			}
+		}
 	}
-	slices.SortFunc(c.byCPU, func(a, b domain.CPUExcess) int {
+	f.onSet = make([]int, len(f.sets))
+	c.tallySets(f)
+	return f
+}
+
+// take compares one draw with what was seen.
+func (f *families) take(onPlace []int32) {
+	f.rounds++
+	clear(f.onSet)
+	for place, n := range onPlace {
+		if n > 0 {
+			for _, k := range f.in[place] {
+				f.onSet[k] += int(n)
+			}
+		}
+	}
+	top := [...]float64{familyCPUs: math.Inf(-1), familyDevices: math.Inf(-1)}
+	for k := range f.sets {
+		set := &f.sets[k]
+		top[set.family] = max(top[set.family], set.excess(f.onSet[k]))
+	}
+	for k := range f.sets {
+		set := &f.sets[k]
+		if top[set.family] >= set.excess(set.stalls)-roundingError {
+			set.atLeast++
+		}
+	}
+}
+
+// p gives the family-wise p-value of a set, unknown where nothing was drawn.
+func (f *families) p(k int) float64 {
+	if f.rounds == 0 {
+		return math.NaN()
+	}
+	return float64(1+f.sets[k].atLeast) / float64(1+f.rounds)
+}
+
+// name gives the finding's lists, CPUs by falling excess.
+func (f *families) name() (byCPU []domain.CPUExcess, byDevice []domain.DevExcess) {
+	for k, id := range f.cpus {
+		byCPU = append(byCPU, domain.CPUExcess{CPU: int(id), Stalls: f.sets[k].stalls, Expected: f.sets[k].expected, P: number(f.p(k))})
+	}
+	slices.SortFunc(byCPU, func(a, b domain.CPUExcess) int {
 		return cmp.Or(cmp.Compare(float64(b.Stalls)-b.Expected, float64(a.Stalls)-a.Expected), cmp.Compare(a.CPU, b.CPU))
 	})
-	for k, name := range devices {
-		set := &sets[len(ids)+k]
-		c.byDevice = append(c.byDevice, domain.DevExcess{Device: name, Stalls: set.stalls, Expected: set.expected, P: number(set.p)})
+	for i, device := range f.devices {
+		k := len(f.cpus) + i
+		byDevice = append(byDevice, domain.DevExcess{Device: device, Stalls: f.sets[k].stalls, Expected: f.sets[k].expected, P: number(f.p(k))})
 	}
+	return byCPU, byDevice
 }
 
 // stalledCPUs lists the CPUs on which stalls were seen.
@@ -78,77 +137,17 @@ func (c *coincidence) placesOn(is func(cpu int32) bool) []bool {
 	return out
 }
 
-// testSets gives each set the stalls in it, those expected, and the family-wise
-// p-value of its excess.
-func (c *coincidence) testSets(sets []placeSet, prm Params) {
-	c.tallySets(sets)
-	once, position := distinct(slices.DeleteFunc(slices.Clone(c.visit), func(v int32) bool { return v < 0 }))
-	if len(sets) == 0 || len(once) == 0 {
-		return
-	}
-	weight := make([]int, len(once)) // stalls per visit
-	for _, i := range position {
-		weight[i]++
-	}
-	placeOf := make([]int32, len(c.p.visits))
-	for i := range placeOf {
-		placeOf[i] = c.p.visits[i].place
-	}
-	places, drawn := newExchange(c.st, once, placeOf), make([]int32, len(once))
-	atLeast := make([]int, len(sets))
-	source := newLabelSource(prm.Seed, 3)
-	onPlace := make([]int, len(c.p.places)) // stalls by place, of one draw
-	for range prm.Permutations {
-		clear(onPlace)
-		places.draw(source, drawn)
-		for i, place := range drawn {
-			onPlace[place] += weight[i]
-		}
-		var top [2]float64 // by family
-		top[0], top[1] = math.Inf(-1), math.Inf(-1)
-		for k := range sets {
-			top[sets[k].family] = max(top[sets[k].family], sets[k].excess(sumOver(onPlace, sets[k].holds)))
-		}
-		for k := range sets {
-			if top[sets[k].family] >= sets[k].excess(sets[k].stalls)-roundingError {
-				atLeast[k]++
-			}
-		}
-	}
-	for k := range sets {
-		sets[k].p = float64(1+atLeast[k]) / float64(1+prm.Permutations)
-	}
-}
-
-func sumOver(onPlace []int, holds []bool) int {
-	sum := 0
-	for place, n := range onPlace {
-		if n > 0 && holds[place] {
-			sum += n
-		}
-	}
-	return sum
-}
-
 // tallySets counts the stalls seen in each set, and those expected by the time
 // spent there in the stalls' strata.
-func (c *coincidence) tallySets(sets []placeSet) {
-	in := make([][]int, len(c.p.places)) // place to the sets that hold it
-	for k := range sets {
-		for place, held := range sets[k].holds {
-			if held {
-				in[place] = append(in[place], k)
-			}
-		}
-	}
+func (c *coincidence) tallySets(f *families) {
 	inStratum := make([]float64, len(c.st.list)) // stalls
 	for _, v := range c.visit {
 		if v < 0 {
 			continue
 		}
 		inStratum[c.st.of[v]]++
-		for _, k := range in[c.p.visits[v].place] {
-			sets[k].stalls++
+		for _, k := range f.in[c.p.visits[v].place] {
+			f.sets[k].stalls++
 		}
 	}
 	for i := range c.p.visits {
@@ -157,8 +156,8 @@ func (c *coincidence) tallySets(sets []placeSet) {
 			continue
 		}
 		share := n * c.p.visits[i].Seconds() / c.st.list[c.st.of[i]].seconds
-		for _, k := range in[c.p.visits[i].place] {
-			sets[k].expected += share
+		for _, k := range f.in[c.p.visits[i].place] {
+			f.sets[k].expected += share
 		}
 	}
 }

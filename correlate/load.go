@@ -10,13 +10,17 @@ import (
 // load is demand before an instant, for stratification.
 type load struct {
 	name  string
-	spans []series.Span
-	sum   []float64 // running integral of the rate at the end of each span
-	rate  []float64
+	rates []series.Rate
+	sum   []float64     // running integral of the rate at the end of each span
+	sec   []float64     // running sum of the spans' lengths at the end of each
 	from  series.Micros // the window before an instant: [t-from, t-to)
 	to    series.Micros
 	cuts  []float64 // bounds between strata, ascending
 	short *load     // demand just before, from context switches each second; nil where there are none
+	// The spans that the last look-up found. Instants are asked in order, as a
+	// rule, so that the next one begins there.
+	asked      series.Micros
+	first, end int
 }
 
 // newLoad takes the first of commits/s, user calls/s, redo/s that covers half
@@ -26,14 +30,12 @@ func newLoad(s *series.Series, prm Params) *load {
 	l := &load{from: micros(prm.LoadFrom), to: micros(prm.LoadTo)}
 	for _, c := range [][2]string{{"user commits", "commits_per_s"}, {"user calls", "user_calls_per_s"}, {"redo size", "redo_bytes_per_s"}} {
 		rates := s.Counters[c[0]]
-		spans, rate := make([]series.Span, 0, len(rates)), make([]float64, 0, len(rates))
 		var sec float64
-		for _, r := range rates {
-			spans, rate = append(spans, r.Span), append(rate, r.PerS)
-			sec += r.Seconds()
+		for i := range rates {
+			sec += rates[i].Seconds()
 		}
 		if sec >= s.Window.Seconds()/2 {
-			l.name, l.spans, l.rate = c[1], spans, rate
+			l.name, l.rates = c[1], rates
 			break
 		}
 	}
@@ -51,7 +53,7 @@ func newLoad(s *series.Series, prm Params) *load {
 func newShortLoad(s *series.Series, prm Params) *load {
 	l := &load{from: micros(prm.BurstFrom), to: micros(prm.BurstTo)}
 	l.fromSystem(s)
-	if len(l.spans) < 60 || usualStep(s.System, func(p *series.SystemPoint) series.Micros { return p.At }) > 2*series.Second {
+	if len(l.rates) < 60 || usualStep(s.System, func(p *series.SystemPoint) series.Micros { return p.At }) > 2*series.Second {
 		return nil
 	}
 	l.integrate()
@@ -60,16 +62,18 @@ func newShortLoad(s *series.Series, prm Params) *load {
 }
 
 func (l *load) integrate() {
-	l.sum = make([]float64, 0, len(l.spans))
-	var total float64
-	for i, sp := range l.spans {
-		total += l.rate[i] * sp.Seconds()
-		l.sum = append(l.sum, total)
+	l.sum, l.sec = make([]float64, len(l.rates)), make([]float64, len(l.rates))
+	var total, sec float64
+	for i := range l.rates {
+		d := l.rates[i].Seconds()
+		total += l.rates[i].PerS * d
+		sec += d
+		l.sum[i], l.sec[i] = total, sec
 	}
 }
 
 func (l *load) fromSystem(s *series.Series) {
-	l.spans, l.rate = make([]series.Span, 0, len(s.System)), make([]float64, 0, len(s.System))
+	l.rates = make([]series.Rate, 0, len(s.System))
 	var before series.Micros
 	for i := range s.System {
 		p := &s.System[i]
@@ -81,9 +85,9 @@ func (l *load) fromSystem(s *series.Series) {
 		if math.IsNaN(p.ContextSwitchesPerS) {
 			continue
 		}
-		l.spans, l.rate = append(l.spans, series.Span{From: from, To: p.At}), append(l.rate, p.ContextSwitchesPerS)
+		l.rates = append(l.rates, series.Rate{Span: series.Span{From: from, To: p.At}, PerS: p.ContextSwitchesPerS})
 	}
-	if len(l.spans) > 0 {
+	if len(l.rates) > 0 {
 		l.name = "lagged_context_switches_per_s"
 	}
 }
@@ -91,15 +95,14 @@ func (l *load) fromSystem(s *series.Series) {
 // at gives the mean load over [t-from, t-to), NaN where under half is known.
 func (l *load) at(t series.Micros) float64 {
 	w := series.Span{From: t - l.from, To: t - l.to}
-	i := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].To > w.From })
-	j := sort.Search(len(l.spans), func(i int) bool { return l.spans[i].From >= w.To })
+	i, j := l.find(t, w)
 	if i >= j {
 		return math.NaN()
 	}
 	var sum, sec float64
 	add := func(k int) {
-		d := series.Span{From: max(l.spans[k].From, w.From), To: min(l.spans[k].To, w.To)}.Seconds()
-		sum += l.rate[k] * d
+		d := series.Span{From: max(l.rates[k].From, w.From), To: min(l.rates[k].To, w.To)}.Seconds()
+		sum += l.rates[k].PerS * d
 		sec += d
 	}
 	add(i)
@@ -107,9 +110,7 @@ func (l *load) at(t series.Micros) float64 {
 		add(j - 1)
 		if j-2 > i {
 			sum += l.sum[j-2] - l.sum[i]
-			for k := i + 1; k < j-1; k++ {
-				sec += l.spans[k].Seconds()
-			}
+			sec += l.sec[j-2] - l.sec[i]
 		}
 	}
 	if sec < w.Seconds()/2 {
@@ -118,9 +119,25 @@ func (l *load) at(t series.Micros) float64 {
 	return sum / sec
 }
 
+// find gives the first span that ends after a window's begin, and the first that
+// begins at its end or later.
+func (l *load) find(t series.Micros, w series.Span) (first, end int) {
+	if t < l.asked {
+		l.first, l.end = 0, 0
+	}
+	l.asked = t
+	for l.first < len(l.rates) && l.rates[l.first].To <= w.From {
+		l.first++
+	}
+	for l.end < len(l.rates) && l.rates[l.end].From < w.To {
+		l.end++
+	}
+	return l.first, l.end
+}
+
 // setCuts puts the bounds between strata at quantiles of the load over time.
 func (l *load) setCuts(w series.Span, strata int) {
-	if len(l.spans) == 0 || strata < 2 {
+	if len(l.rates) == 0 || strata < 2 {
 		return
 	}
 	var v []float64

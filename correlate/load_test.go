@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/corewait/corewait/correlate/series"
@@ -146,13 +147,10 @@ func TestADrawIsInProportionToTime(t *testing.T) {
 	}
 	near(t, "seconds", st.list[0].seconds, 100, 1e-9)
 	const draws = 10_000
-	source := newLabelSource(2026, 1)
 	var n [3]int
-	visits, drawn := newExchange(st, []int32{0}, []int32{0, 1, 2}), make([]int32, 1)
-	for range draws {
-		visits.draw(source, drawn)
-		n[drawn[0]]++
-	}
+	newExchange(p, st, []int32{0}).eachDraw(newLabelSource(2026, 1), draws, func(onPlace []int32) {
+		n[slices.Index(onPlace, 1)]++ // the only stall, on one of the three
+	})
 	for i, want := range []float64{0.1, 0.3, 0.6} {
 		// Five standard deviations of a binomial share: one false alarm in a million.
 		near(t, "share of draws", float64(n[i])/draws, want, 5*math.Sqrt(want*(1-want)/draws))
@@ -207,19 +205,6 @@ func TestASubsetOfStrataLeavesOutVisitsWithoutAGroup(t *testing.T) {
 	}
 	near(t, "seconds of group 0", sub.list[sub.of[0]].seconds, 3, 1e-9)
 	near(t, "seconds of group 1", sub.list[sub.of[1]].seconds, 1, 1e-9)
-}
-
-func TestDistinctVisitsAreGivenOnceWithPositions(t *testing.T) {
-	t.Parallel()
-	once, position := distinct([]int32{7, 3, 7, 9})
-	if len(once) != 3 || once[0] != 3 || once[1] != 7 || once[2] != 9 {
-		t.Errorf("distinct = %v", once)
-	}
-	for i, want := range []int32{1, 0, 1, 2} {
-		if position[i] != want {
-			t.Errorf("position %d = %d, want %d", i, position[i], want)
-		}
-	}
 }
 
 func TestTheLoadJustBeforeIsTakenFromContextSwitchesOfEachSecond(t *testing.T) {

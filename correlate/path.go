@@ -46,10 +46,10 @@ func newPath(threads []series.Thread, window series.Span) *path {
 		p.commands = append(p.commands, w.Command)
 	}
 	p.at, p.place = make([]series.Micros, 0, len(main.At)), make([]int32, 0, len(main.At))
-	index := map[string]int32{}
+	placeNumber := p.numberPlaces()
 	cursor := make([]int, len(workers))
 	var ids []int32
-	var key []byte
+	n := int32(-1)
 	for i, at := range main.At {
 		if !window.Contains(at) {
 			continue
@@ -66,6 +66,21 @@ func newPath(threads []series.Thread, window series.Span) *path {
 		}
 		slices.Sort(ids)
 		ids = slices.Compact(ids)
+		// Most samples find the process where the one before did.
+		if n < 0 || !slices.Equal(p.places[n], ids) {
+			n = placeNumber(ids)
+		}
+		p.at, p.place = append(p.at, at), append(p.place, n)
+	}
+	p.findVisits()
+	return p
+}
+
+// numberPlaces gives what numbers the sets of CPUs in order of appearance.
+func (p *path) numberPlaces() func(ids []int32) int32 {
+	index := map[string]int32{}
+	var key []byte
+	return func(ids []int32) int32 {
 		key = key[:0]
 		for _, c := range ids {
 			key = binary.LittleEndian.AppendUint32(key, uint32(c)) //nolint:gosec // only an identity
@@ -76,10 +91,8 @@ func newPath(threads []series.Thread, window series.Span) *path {
 			index[string(key)] = n
 			p.places = append(p.places, slices.Clone(ids))
 		}
-		p.at, p.place = append(p.at, at), append(p.place, n)
+		return n
 	}
-	p.findVisits()
-	return p
 }
 
 // splitThreads gives the process itself, the one with most samples where it
@@ -185,6 +198,15 @@ func (p *path) seconds() float64 {
 	var s float64
 	for i := range p.visits {
 		s += p.visits[i].Seconds()
+	}
+	return s
+}
+
+// secondsByPlace gives the time spent at each place.
+func (p *path) secondsByPlace() []float64 {
+	s := make([]float64, len(p.places))
+	for i := range p.visits {
+		s[p.visits[i].place] += p.visits[i].Seconds()
 	}
 	return s
 }

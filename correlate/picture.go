@@ -39,146 +39,45 @@ type heavySegment struct {
 func (pic *picture) observable() bool { return pic.seconds > 0 }
 
 func newPicture(s *series.Series, p *path, prm Params) *picture {
-	pic := &picture{cpus: s.Online, rate: map[int]float64{}, share: map[int]float64{}, dose: map[int]float64{}, heavy: map[int]bool{}}
+	pic := &picture{cpus: s.Online, dose: map[int]float64{}}
 	pic.seconds = spanSeconds(s.Interrupts.Spans, s.Window)
 	if pic.seconds == 0 && s.CPU.Interrupts {
 		pic.seconds = spanSeconds(s.CPU.IRQSoftIRQ.Spans, s.Window)
 	}
-	rates := columnMeans(&s.Interrupts, s.Window)
-	shares := map[int]float64{}
+	pic.segments = cutSegments(s.Window, micros(prm.HeavyWindow))
+	stretches := []series.Span{s.Window}
+	for _, seg := range pic.segments {
+		stretches = append(stretches, seg.Span)
+	}
+	// Both matrices are large; each is read once.
+	rates, shares := sumMatrix(&s.Interrupts, p, stretches), sumMatrix(&series.Matrix{}, p, nil)
 	if s.CPU.Interrupts {
-		shares = columnMeans(&s.CPU.IRQSoftIRQ, s.Window)
+		shares = sumMatrix(&s.CPU.IRQSoftIRQ, p, stretches)
 	}
-	for _, c := range pic.cpus {
-		pic.rate[c], pic.share[c] = lookup(rates, c), lookup(shares, c)
-		pic.heavy[c] = pic.rate[c] > prm.HeavyPerSecond || pic.share[c] > prm.HeavyTimeShare
-	}
+	pic.setHeavy(s, rates, shares, prm)
 	pic.setDose(s, p, rates, shares)
-	pic.setSegments(s, prm)
 	return pic
 }
 
 // setDose takes the best measure that there is, from intervals in which the
 // watched process was not on the CPU where those make up a tenth of the time.
-func (pic *picture) setDose(s *series.Series, p *path, rates, shares map[int]float64) {
-	var all, away map[int]float64
+func (pic *picture) setDose(s *series.Series, p *path, rates, shares *matrixSums) {
+	sums := rates
 	switch {
 	case s.CPU.Interrupts && len(s.CPU.IRQSoftIRQ.Spans) > 0:
-		all, away, pic.measure = shares, awayMeans(&s.CPU.IRQSoftIRQ, s.Window, p), doseTime
+		sums, pic.measure = shares, doseTime
 	case len(s.NetRX.Spans) > 0:
-		all, away, pic.measure = columnMeans(&s.NetRX, s.Window), awayMeans(&s.NetRX, s.Window, p), doseNetRX
+		sums, pic.measure = sumMatrix(&s.NetRX, p, []series.Span{s.Window}), doseNetRX
 	default:
-		all, away, pic.measure = rates, awayMeans(&s.Interrupts, s.Window, p), doseRate
+		pic.measure = doseRate
 	}
+	all, away := sums.means(s.Window), sums.awayMeans(s.Window)
 	for _, c := range pic.cpus {
 		pic.dose[c] = lookup(away, c)
 		if math.IsNaN(pic.dose[c]) {
 			pic.dose[c] = lookup(all, c)
 		}
 	}
-}
-
-// columnSums adds up a matrix's rows, each weighed by its length.
-type columnSums struct {
-	sum, sec []float64 // by column: value times seconds, and seconds known
-	total    float64   // seconds, known or not
-}
-
-func newColumnSums(m *series.Matrix) *columnSums {
-	return &columnSums{sum: make([]float64, len(m.CPUs)), sec: make([]float64, len(m.CPUs))}
-}
-
-func (s *columnSums) add(row []float32, seconds float64) {
-	s.total += seconds
-	sum, sec := s.sum[:len(row)], s.sec[:len(row)]
-	for c, v := range row {
-		if v == v { // NaN is not
-			sum[c] += float64(v) * seconds
-			sec[c] += seconds
-		}
-	}
-}
-
-// addBut adds a row but for some of its columns.
-func (s *columnSums) addBut(row []float32, seconds float64, columns []int) {
-	type kept struct{ sum, sec float64 }
-	var few [4]kept // LGWR alone has one, with workers a few
-	before := few[:0]
-	for _, c := range columns {
-		before = append(before, kept{s.sum[c], s.sec[c]})
-	}
-	s.add(row, seconds)
-	for i, c := range columns {
-		s.sum[c], s.sec[c] = before[i].sum, before[i].sec
-	}
-}
-
-// means gives each CPU's mean; NaN where less than the given seconds are known.
-func (s *columnSums) means(cpus []int, least float64) map[int]float64 {
-	out := make(map[int]float64, len(cpus))
-	for c, id := range cpus {
-		out[id] = math.NaN()
-		if s.sec[c] > 0 && s.sec[c] >= least {
-			out[id] = s.sum[c] / s.sec[c]
-		}
-	}
-	return out
-}
-
-// columnMeans gives each CPU's mean over the window, intervals weighed by length.
-func columnMeans(m *series.Matrix, w series.Span) map[int]float64 {
-	sums := newColumnSums(m)
-	first, end := intervalsIn(m.Spans, w)
-	for i := first; i < end; i++ {
-		sums.add(m.Row(i), m.Spans[i].Seconds())
-	}
-	return sums.means(m.CPUs, 0)
-}
-
-// awayMeans is columnMeans over the intervals in which the watched process was
-// not on the CPU; NaN where those make up under a tenth of the observed time.
-func awayMeans(m *series.Matrix, w series.Span, p *path) map[int]float64 {
-	columns := make([][]int, len(p.places))
-	for i, cpus := range p.places {
-		for _, cpu := range cpus {
-			if c := m.Column(int(cpu)); c >= 0 {
-				columns[i] = append(columns[i], c)
-			}
-		}
-	}
-	sums := newColumnSums(m)
-	first, end := intervalsIn(m.Spans, w)
-	var occupied []int
-	v := 0
-	for i := first; i < end; i++ {
-		sp := m.Spans[i]
-		for v < len(p.visits) && p.visits[v].To <= sp.From {
-			v++
-		}
-		occupied = occupied[:0]
-		for k := v; k < len(p.visits) && p.visits[k].From < sp.To; k++ {
-			occupied = append(occupied, columns[p.visits[k].place]...)
-		}
-		sums.addBut(m.Row(i), sp.Seconds(), occupied)
-	}
-	return sums.means(m.CPUs, sums.total/10)
-}
-
-// intervalsIn gives the first of the ascending intervals that lie in the
-// window, give or take a second, and the one after the last.
-func intervalsIn(spans []series.Span, w series.Span) (first, end int) {
-	first = sort.Search(len(spans), func(i int) bool { return spans[i].From >= w.From-series.Second })
-	end = sort.Search(len(spans), func(i int) bool { return spans[i].To > w.To+series.Second })
-	return first, max(first, end)
-}
-
-func spanSeconds(spans []series.Span, w series.Span) float64 {
-	var s float64
-	first, end := intervalsIn(spans, w)
-	for _, sp := range spans[first:end] {
-		s += sp.Seconds()
-	}
-	return s
 }
 
 func lookup(m map[int]float64, k int) float64 {
@@ -188,37 +87,41 @@ func lookup(m map[int]float64, k int) float64 {
 	return math.NaN()
 }
 
-// setSegments cuts the window into equal stretches of at most HeavyWindow and
-// fixes the heavy set of each. A stretch without readings takes the window's.
-func (pic *picture) setSegments(s *series.Series, prm Params) {
-	length := s.Window.To - s.Window.From
-	n := max(1, int((length+micros(prm.HeavyWindow)-1)/max(1, micros(prm.HeavyWindow))))
-	for k := range n {
-		seg := heavySegment{Span: series.Span{From: s.Window.From + length*int64(k)/int64(n), To: s.Window.From + length*int64(k+1)/int64(n)}}
+// cutSegments cuts the window into equal stretches of at most the given length.
+func cutSegments(w series.Span, longest series.Micros) []heavySegment {
+	length := w.To - w.From
+	n := max(1, int((length+longest-1)/max(1, longest)))
+	segments := make([]heavySegment, n)
+	for k := range segments {
+		segments[k].Span = series.Span{From: w.From + length*int64(k)/int64(n), To: w.From + length*int64(k+1)/int64(n)}
+	}
+	return segments
+}
+
+// setHeavy fixes the heavy set of the window and of each segment. A segment with
+// hardly any readings takes the window's.
+func (pic *picture) setHeavy(s *series.Series, rates, shares *matrixSums, prm Params) {
+	pic.rate, pic.share, pic.heavy = pic.heavyIn(s.Window, rates, shares, prm)
+	for k := range pic.segments {
+		seg := &pic.segments[k]
 		seg.heavy = pic.heavy
-		if n > 1 {
-			if h, ok := pic.heavyWithin(s, seg.Span, prm); ok {
-				seg.heavy = h
-			}
+		observed := spanSeconds(s.Interrupts.Spans, seg.Span) + spanSeconds(s.CPU.IRQSoftIRQ.Spans, seg.Span)
+		if len(pic.segments) > 1 && observed >= seg.Seconds()/4 {
+			_, _, seg.heavy = pic.heavyIn(seg.Span, rates, shares, prm)
 		}
-		pic.segments = append(pic.segments, seg)
 	}
 }
 
-func (pic *picture) heavyWithin(s *series.Series, w series.Span, prm Params) (map[int]bool, bool) {
-	if spanSeconds(s.Interrupts.Spans, w)+spanSeconds(s.CPU.IRQSoftIRQ.Spans, w) < w.Seconds()/4 {
-		return nil, false
-	}
-	rates := columnMeans(&s.Interrupts, w)
-	shares := map[int]float64{}
-	if s.CPU.Interrupts {
-		shares = columnMeans(&s.CPU.IRQSoftIRQ, w)
-	}
-	h := map[int]bool{}
+// heavyIn gives each online CPU's mean rate and share of time over a stretch,
+// and whether they make it heavy.
+func (pic *picture) heavyIn(w series.Span, rates, shares *matrixSums, prm Params) (rate, share map[int]float64, heavy map[int]bool) {
+	rate, share, heavy = map[int]float64{}, map[int]float64{}, map[int]bool{}
+	perS, ofTime := rates.means(w), shares.means(w)
 	for _, c := range pic.cpus {
-		h[c] = lookup(rates, c) > prm.HeavyPerSecond || lookup(shares, c) > prm.HeavyTimeShare
+		rate[c], share[c] = lookup(perS, c), lookup(ofTime, c)
+		heavy[c] = rate[c] > prm.HeavyPerSecond || share[c] > prm.HeavyTimeShare
 	}
-	return h, true
+	return rate, share, heavy
 }
 
 // segmentAt gives the index of the segment that holds t, clamped to the ends.

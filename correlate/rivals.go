@@ -98,19 +98,23 @@ func (d *indicator) within(first, last int64) uint8 {
 // instant at which it was seen.
 func (d *indicator) around(k *stall, shift int64, strictly bool) uint8 {
 	n := int64(len(d.seconds))
+	l := d.stretchAround(k, shift, strictly)
+	if shift != 0 && l.last >= n {
+		return max(d.within(l.first, n-1), d.within(l.first-n, l.last-n))
+	}
+	return d.within(l.first, l.last)
+}
+
+func (d *indicator) stretchAround(k *stall, shift int64, strictly bool) stretch {
 	onset := floorSeconds(k.onset-d.from) + shift
 	at := floorSeconds(k.at-d.from) + shift
-	first, last := onset-int64(d.before), at+int64(d.after)
 	if strictly {
 		// A row printed with whole second T was read before T+1 and is set into
 		// the second that ends at T: the last one sure to lie before the onset
 		// is printed a second before it.
-		last = onset - 2
+		return stretch{onset - int64(d.before), onset - 2}
 	}
-	if shift != 0 && last >= n {
-		return max(d.within(first, n-1), d.within(first-n, last-n))
-	}
-	return d.within(first, last)
+	return stretch{onset - int64(d.before), at + int64(d.after)}
 }
 
 // rival is the judgement of an indicator against the stalls.
@@ -200,15 +204,68 @@ func (d *indicator) shifted(set *stallSet, covered int, strictly bool, rng *rand
 	case d.within(0, n) != raised:
 		return 0, 1 // never raised: no shift can cover a stall
 	}
+	looked, ahead := d.stretches(set, strictly), d.secondsToRaised()
 	atLeast := 0
 	for range rounds {
-		_, c := d.coverage(set, least+rng.Int64N(n-2*least), strictly, nil)
+		c := coveredAt(looked, ahead, least+rng.Int64N(n-2*least))
 		expected += float64(c)
 		if c >= covered {
 			atLeast++
 		}
 	}
 	return expected / float64(rounds), float64(1+atLeast) / float64(1+rounds)
+}
+
+// stretch is the seconds that are looked at around a stall, both ends included.
+type stretch struct{ first, last int64 }
+
+// stretches gives those of all stalls, as they are.
+func (d *indicator) stretches(set *stallSet, strictly bool) []stretch {
+	out := make([]stretch, len(set.stalls))
+	for i := range set.stalls {
+		out[i] = d.stretchAround(&set.stalls[i], 0, strictly)
+	}
+	return out
+}
+
+// secondsToRaised gives, for each second, how many lie between it and the next
+// raised one, in a window that wraps around. At least one second is raised.
+func (d *indicator) secondsToRaised() []int32 {
+	ahead := make([]int32, len(d.seconds))
+	next := int32(0)
+	for range 2 { // the first time around finds the raised second that follows the window's end
+		for k := len(ahead) - 1; k >= 0; k-- {
+			next++
+			if d.seconds[k] == raised {
+				next = 0
+			}
+			ahead[k] = next
+		}
+	}
+	return ahead
+}
+
+// coveredAt counts the stretches that hold a raised second when all are moved
+// by shift seconds, in a window that wraps around. Two thousand shifts of ten
+// thousand stalls ask this, so it takes one look for each.
+func coveredAt(looked []stretch, ahead []int32, shift int64) int {
+	n := int64(len(ahead))
+	covered := 0
+	for _, l := range looked {
+		// What a histogram places beyond the window is not carried around twice.
+		first, last := max(0, l.first+shift), min(l.last+shift, 2*n-1)
+		if first > last {
+			continue
+		}
+		at := first
+		if at >= n {
+			at -= n
+		}
+		if int64(ahead[at]) <= last-first {
+			covered++
+		}
+	}
+	return covered
 }
 
 // What is looked at around a stall for what stalls do not raise, in seconds:
@@ -339,13 +396,12 @@ func appendKnown(v []float64, x float64) []float64 {
 	return append(v, x)
 }
 
-// medianOf sorts v; the median of nothing is 0.
+// medianOf reorders v; the median of nothing is 0.
 func medianOf(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
 	}
-	slices.Sort(v)
-	return stats.Quantile(v, 0.5)
+	return stats.Median(v)
 }
 
 // usualStep gives the usual distance between ascending points, the median of

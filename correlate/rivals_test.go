@@ -403,3 +403,34 @@ func TestMedianAndUsualStep(t *testing.T) {
 		}
 	}
 }
+
+// The reference looks around each stall by itself. Stalls lie anywhere, also
+// begin long before the window and, as histograms place them, end after it.
+func TestShiftedStallsAreCoveredAsOneByOne(t *testing.T) {
+	t.Parallel()
+	rng := unseeded(12)
+	const n = 300
+	for range 50 {
+		d := newIndicator("", "", span(0, n))
+		d.before, d.after = 4, 1
+		for range 1 + rng.IntN(10) {
+			second := float64(rng.IntN(n))
+			d.set(span(second, second+1), true)
+		}
+		set := &stallSet{}
+		for range 40 {
+			seen := at(rng.Float64()*2.2*n - 0.1*n)
+			set.stalls = append(set.stalls, stall{at: seen, onset: seen - rng.Int64N(80)*series.Second})
+		}
+		ahead := d.secondsToRaised()
+		for _, strictly := range []bool{false, true} {
+			looked := d.stretches(set, strictly)
+			for shift := int64(1); shift < n; shift++ {
+				_, want := d.coverage(set, shift, strictly, nil)
+				if got := coveredAt(looked, ahead, shift); got != want {
+					t.Fatalf("shifted by %d s (strictly %t): %d stalls covered, want %d", shift, strictly, got, want)
+				}
+			}
+		}
+	}
+}

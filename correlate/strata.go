@@ -12,22 +12,29 @@ import (
 type stratum struct {
 	block   int32
 	visits  []int32
-	samples []int32 // a visit's number once for each of its samples: a draw from them goes by time
 	seconds float64
 }
 
-func (st *stratum) add(p *path, visit int32) {
-	st.visits = append(st.visits, visit)
-	st.seconds += p.visits[visit].Seconds()
-	for range p.samplesOf(visit) {
-		st.samples = append(st.samples, visit)
+// placesBySample gives the places of a stratum's visits, once for each of their
+// samples.
+func (st *stratum) placesBySample(p *path) []int32 {
+	n := 0
+	for _, v := range st.visits {
+		n += p.samplesOf(v)
 	}
+	places := make([]int32, 0, n)
+	for _, v := range st.visits {
+		for range p.samplesOf(v) {
+			places = append(places, p.visits[v].place)
+		}
+	}
+	return places
 }
 
 // strata cuts a path's visits by load and time block.
 type strata struct {
 	list  []stratum
-	of    []int32 // visit to stratum
+	of    []int32 // visit to stratum; -1 none
 	block series.Micros
 }
 
@@ -48,18 +55,43 @@ func newStrata(p *path, l *load, w series.Span, prm Params) *strata {
 		load  [2]int
 	}
 	index := map[key]int32{}
+	var last key // most visits follow one of the same stratum
+	var n int32
 	for i, v := range p.visits {
-		k := key{(v.From - w.From) / s.block, l.key(v.From)}
-		n, ok := index[k]
-		if !ok {
-			n = int32(len(s.list)) //nolint:gosec // bounded by the number of visits
-			index[k] = n
-			s.list = append(s.list, stratum{block: int32(k.block)}) //nolint:gosec // a window holds few blocks
+		if k := (key{(v.From - w.From) / s.block, l.key(v.From)}); i == 0 || k != last {
+			var ok bool
+			if n, ok = index[k]; !ok {
+				n = int32(len(s.list)) //nolint:gosec // bounded by the number of visits
+				index[k] = n
+				s.list = append(s.list, stratum{block: int32(k.block)}) //nolint:gosec // a window holds few blocks
+			}
+			last = k
 		}
-		s.list[n].add(p, int32(i))
 		s.of[i] = n
 	}
+	s.fill(p)
 	return s
+}
+
+// fill gives the strata their visits, ascending, from where each visit belongs.
+func (s *strata) fill(p *path) {
+	size := make([]int, len(s.list))
+	for _, n := range s.of {
+		if n >= 0 {
+			size[n]++
+		}
+	}
+	all := make([]int32, len(s.of)) // one piece of memory for all strata
+	for n := range s.list {
+		s.list[n].visits, all = all[:0:size[n]], all[size[n]:]
+	}
+	for v, n := range s.of {
+		if n >= 0 {
+			st := &s.list[n]
+			st.visits = append(st.visits, int32(v))
+			st.seconds += p.visits[v].Seconds()
+		}
+	}
 }
 
 // subset keeps only visits that take part, for tests within a socket: a
@@ -67,27 +99,29 @@ func newStrata(p *path, l *load, w series.Span, prm Params) *strata {
 // stratum is -1.
 func (s *strata) subset(p *path, group func(visit int32) int) *strata {
 	o := &strata{of: make([]int32, len(s.of)), block: s.block}
-	type key struct {
-		stratum int32
-		group   int
+	type part struct {
+		group  int
+		number int32
 	}
-	index := map[key]int32{}
-	for i := range p.visits {
-		g := group(int32(i))
-		if g < 0 {
-			o.of[i] = -1
-			continue
+	var parts []part // of one stratum: as few as there are sockets
+	for k := range s.list {
+		parts = parts[:0]
+		for _, v := range s.list[k].visits {
+			g := group(v)
+			if g < 0 {
+				o.of[v] = -1
+				continue
+			}
+			i := slices.IndexFunc(parts, func(q part) bool { return q.group == g })
+			if i < 0 {
+				i = len(parts)
+				parts = append(parts, part{g, int32(len(o.list))}) //nolint:gosec // bounded by the number of visits
+				o.list = append(o.list, stratum{block: s.list[k].block})
+			}
+			o.of[v] = parts[i].number
 		}
-		k := key{s.of[i], g}
-		n, ok := index[k]
-		if !ok {
-			n = int32(len(o.list)) //nolint:gosec // bounded by the number of visits
-			index[k] = n
-			o.list = append(o.list, stratum{block: s.list[s.of[i]].block})
-		}
-		o.list[n].add(p, int32(i))
-		o.of[i] = n
 	}
+	o.fill(p)
 	return o
 }
 
@@ -114,18 +148,4 @@ func (s *strata) blocks() int {
 		n = max(n, s.list[i].block+1)
 	}
 	return int(n)
-}
-
-// distinct gives the visits of a list once each, and each entry's position
-// among them.
-func distinct(visits []int32) (once []int32, position []int32) {
-	once = slices.Clone(visits)
-	slices.Sort(once)
-	once = slices.Compact(once)
-	position = make([]int32, len(visits))
-	for i, v := range visits {
-		k, _ := slices.BinarySearch(once, v)
-		position[i] = int32(k) //nolint:gosec // index into a short list
-	}
-	return once, position
 }

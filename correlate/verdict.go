@@ -295,9 +295,10 @@ func (c *coincidence) locationGroups(s *series.Series) []int {
 			}
 		}
 	}
+	socketOfPlace := c.socketOfPlaces(s)
 	group := make([]int, len(c.p.visits))
 	for i, v := range c.p.visits {
-		so := socketOf(s, c.p.places[v.place])
+		so := socketOfPlace[v.place]
 		switch {
 		case c.level[i] == levelHeavy:
 			group[i] = locHeavy

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -41,5 +42,50 @@ func TestQuantileAtTheEdges(t *testing.T) {
 			t.Parallel()
 			near(t, "quantile", Quantile(test.sorted, test.p), test.want, 1e-15)
 		})
+	}
+}
+
+// R: median(c(4, 1, 3, 2)) is 2.5; the others by eye.
+func TestMedianOfUnsortedValues(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		x    []float64
+		want float64
+	}{
+		{"none", nil, math.NaN()},
+		{"one", []float64{7}, 7},
+		{"two", []float64{7, 1}, 4},
+		{"four", []float64{4, 1, 3, 2}, 2.5},
+		{"an infinite one", []float64{math.Inf(1), 5, 1}, 5},
+		{"infinite in the middle", []float64{math.Inf(1), 5, 1, math.Inf(1)}, math.Inf(1)},
+	} {
+		near(t, tt.name, Median(tt.x), tt.want, 0)
+	}
+}
+
+// The reference sorts.
+func TestMedianIsThatOfSortedValues(t *testing.T) {
+	t.Parallel()
+	rng := seeded(7, 7)
+	for name, value := range map[string]func(i, n int) float64{
+		"at random":                func(int, int) float64 { return rng.NormFloat64() },
+		"few different":            func(int, int) float64 { return float64(rng.IntN(3)) },
+		"all equal":                func(int, int) float64 { return 4 },
+		"ascending":                func(i, _ int) float64 { return float64(i) },
+		"descending":               func(i, n int) float64 { return float64(n - i) },
+		"rising to the middle":     func(i, n int) float64 { return float64(min(i, n-i)) },
+		"small and great by turns": func(i, _ int) float64 { return float64(i * (i%2*2 - 1)) },
+	} {
+		for n := 1; n < 200; n++ {
+			x := make([]float64, n)
+			for i := range x {
+				x[i] = value(i, n)
+			}
+			want := Quantile(slices.Sorted(slices.Values(x)), 0.5)
+			if got := Median(x); got != want {
+				t.Errorf("%s: median of %d values is %v, want %v", name, n, got, want)
+			}
+		}
 	}
 }
