@@ -2,18 +2,12 @@ package report
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/corewait/corewait/correlate"
 	"github.com/corewait/corewait/domain"
 )
-
-// shownCPUs is how many CPUs the per-CPU table shows at the most: the heaviest
-// and those where stalls were.
-const shownCPUs = 24
 
 // Analysis makes the document of one finding.
 func Analysis(f *domain.Finding) *Document {
@@ -52,6 +46,9 @@ func title(f *domain.Finding) string {
 	if f.Node != "" {
 		who += " on " + f.Node
 	}
+	if f.Window == (domain.Window{}) { // nothing could be placed in time
+		return who
+	}
 	return fmt.Sprintf("%s, %s to %s", who, clock(f, f.Window.From), clock(f, f.Window.To))
 }
 
@@ -84,22 +81,40 @@ func coincidence(f *domain.Finding) []Block {
 		},
 		Note: "expected: by the time spent there at the same load and time of day",
 	}
-	return []Block{{Table: t}, {Items: []string{
-		fmt.Sprintf("ratio %s (95 %% interval %s); stratified by load and time %s (%s)",
-			ratio(c.RelativeRisk, c.RelativeRiskCI), interval(c.RelativeRiskCI), ratio(c.StratifiedRR, c.StratifiedRRCI), interval(c.StratifiedRRCI)),
-		fmt.Sprintf("p = %s by drawing the stays of %s anew; exposed stalls lie in %d stays; placebo p = %s", significant(c.PValue), watched(f), c.VisitsExposed, significant(c.PlaceboP)),
-		fmt.Sprintf("evidence of grade %s: %s", f.Grade, gradeText(f.Grade)),
-	}}}
+	return []Block{{Table: t}, {Items: testItems(f)}}
+}
+
+// testItems says the ratios, what chance would do, and how good the evidence is.
+func testItems(f *domain.Finding) []string {
+	c, who := f.Coincidence, watched(f)
+	var out []string
+	known := func(v *float64, ci [2]*float64) bool { return v != nil || ci[0] != nil || ci[1] != nil }
+	if known(c.RelativeRisk, c.RelativeRiskCI) {
+		text := fmt.Sprintf("stalls per second on heavy CPUs over those elsewhere: ratio %s (95 %% interval %s)", ratio(c.RelativeRisk, c.RelativeRiskCI), interval(c.RelativeRiskCI))
+		if known(c.StratifiedRR, c.StratifiedRRCI) {
+			text += fmt.Sprintf("; at the same load and time of day %s (%s)", ratio(c.StratifiedRR, c.StratifiedRRCI), interval(c.StratifiedRRCI))
+		}
+		out = append(out, text)
+	}
+	text := chanceText(f, "random draws of "+who+"'s stays")
+	if c.VisitsExposed > 0 {
+		text += "; the stalls on heavy CPUs lie in " + plural(c.VisitsExposed, "stay")
+	}
+	out = append(out, text)
+	if c.PlaceboP != nil {
+		out = append(out, "placebo, the same test with the stalls shifted in time: p = "+significant(c.PlaceboP))
+	}
+	return append(out, "evidence of grade "+f.Grade+": "+gradeText(f))
 }
 
 // watched names the watched process for people.
 func watched(f *domain.Finding) string { return strings.ToUpper(f.Watch) }
 
-func gradeText(g string) string {
-	if g == "A" {
-		return "at least half of the stalls' time was seen to be taken from the process on a heavy CPU"
+func gradeText(f *domain.Finding) string {
+	if f.Grade == "A" {
+		return "at least half of the stalls' time was seen to be taken from " + watched(f) + " on a heavy CPU"
 	}
-	return "association in time: the placement gathered does not tell what the process did meanwhile"
+	return "stalls and heavy CPUs coincide in time; what " + watched(f) + " did meanwhile was not recorded"
 }
 
 func rest(c *domain.Coincidence) *float64 {
@@ -108,118 +123,6 @@ func rest(c *domain.Coincidence) *float64 {
 	}
 	v := float64(c.StallsExposed+c.StallsUnexposed) - *c.ExpectedExposed
 	return &v
-}
-
-func cpus(f *domain.Finding) []Block {
-	in := f.Interrupts
-	if in == nil {
-		return nil
-	}
-	heavy := map[int]bool{}
-	for _, c := range in.HeavyCPUs {
-		heavy[c] = true
-	}
-	residence, stalls, expected := map[int]float64{}, map[int]int{}, map[int]float64{}
-	if f.Placement != nil {
-		for _, r := range f.Placement.Residence {
-			residence[r.CPU] = r.Share
-		}
-	}
-	if f.Coincidence != nil {
-		for _, c := range f.Coincidence.ByCPU {
-			stalls[c.CPU], expected[c.CPU] = c.Stalls, c.Expected
-		}
-	}
-	shown := chooseCPUs(in.ByCPU, heavy, stalls)
-	t := &Table{
-		Columns: []Column{
-			{"CPU", Right}, {"node", Right}, {"core", Right}, {"interrupts/s", Right}, {"irq time", Right}, {"heavy", Left},
-			{watched(f) + " there", Right}, {"stalls", Right}, {"expected", Right},
-		},
-		Marks: map[int]Mark{},
-	}
-	for _, c := range shown {
-		row := []string{
-			strconv.Itoa(c.CPU), id(c.NUMANode), id(c.Core), number(c.PerS, 0), percent(c.TimeShare), "",
-			share(residence, c.CPU), "", "",
-		}
-		if heavy[c.CPU] {
-			row[5] = "heavy"
-			t.Marks[len(t.Rows)] = Bad
-		}
-		if n, ok := stalls[c.CPU]; ok {
-			e := expected[c.CPU]
-			row[7], row[8] = count(n), number(&e, 1)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	if n := len(in.ByCPU) - len(shown); n > 0 {
-		t.Note = fmt.Sprintf("%d more CPUs with fewer interrupts and no stalls are in --json", n)
-	}
-	return []Block{{Text: pictureText(f)}, {Table: t}}
-}
-
-func pictureText(f *domain.Finding) string {
-	in := f.Interrupts
-	s := fmt.Sprintf("%d of %d CPUs are heavy", len(in.HeavyCPUs), in.OnlineCPUs)
-	if len(in.HeavyCPUs) > 0 {
-		s += ": " + correlate.CPUList(in.HeavyCPUs)
-	}
-	if in.HeavyCores != nil {
-		s += fmt.Sprintf(" (%d cores by their first thread, %d by any)", *in.HeavyCores, *in.HeavyCoresAnyThread)
-	}
-	s += fmt.Sprintf(". Gini of device interrupts %s over CPUs, %s over cores.", number(in.Gini, 2), number(in.GiniCores, 2))
-	if p := f.Placement; p != nil {
-		s += fmt.Sprintf(" %s spent %s of the time on heavy CPUs", watched(f), percent(p.HeavyShare))
-		if p.SiblingShare != nil && *p.SiblingShare > 0 {
-			s += fmt.Sprintf(" and %s beside a heavy sibling", percent(p.SiblingShare))
-		}
-		s += fmt.Sprintf(", in %s stays, %s moves/s.", count(p.Visits), significant(p.MigrationsPerS))
-	}
-	return s
-}
-
-// chooseCPUs gives the CPUs to show, by id: those with stalls, then the
-// heaviest.
-func chooseCPUs(all []domain.CPURate, heavy map[int]bool, stalls map[int]int) []domain.CPURate {
-	order := slices.Clone(all)
-	weight := func(c domain.CPURate) float64 {
-		w := 0.0
-		if c.PerS != nil {
-			w = *c.PerS
-		}
-		if heavy[c.CPU] {
-			w += 1e9
-		}
-		return w + float64(stalls[c.CPU])*1e6
-	}
-	slices.SortStableFunc(order, func(a, b domain.CPURate) int {
-		switch wa, wb := weight(a), weight(b); {
-		case wa > wb:
-			return -1
-		case wa < wb:
-			return 1
-		}
-		return 0
-	})
-	order = order[:min(len(order), shownCPUs)]
-	slices.SortFunc(order, func(a, b domain.CPURate) int { return a.CPU - b.CPU })
-	return order
-}
-
-func id(v *int) string {
-	if v == nil {
-		return unknown
-	}
-	return strconv.Itoa(*v)
-}
-
-func share(m map[int]float64, cpu int) string {
-	v, ok := m[cpu]
-	if !ok {
-		return ""
-	}
-	return percent(&v)
 }
 
 func devices(f *domain.Finding) []Block {
@@ -238,7 +141,7 @@ func devices(f *domain.Finding) []Block {
 			t.Note = fmt.Sprintf("%d quieter devices are in --json", len(f.Interrupts.ByDevice)-len(t.Rows))
 			break
 		}
-		row := []string{d.Device, d.Class, "", number(&d.PerS, 0), "", "", "", correlate.CPUList(d.CPUs)}
+		row := []string{d.Device, d.Class, "", number(&d.PerS, 0), unknown, unknown, unknown, correlate.CPUList(d.CPUs)}
 		if d.Bond != nil {
 			row[2] = *d.Bond
 		}
@@ -246,6 +149,9 @@ func devices(f *domain.Finding) []Block {
 			row[4], row[5], row[6] = count(e.Stalls), number(&e.Expected, 1), significant(e.P)
 		}
 		t.Rows = append(t.Rows, row)
+	}
+	if len(p) > 0 {
+		t.Note = strings.TrimPrefix(t.Note+"; p: by chance as many stalls on its CPUs, over all devices together", "; ")
 	}
 	return []Block{{Table: t}}
 }
@@ -262,10 +168,24 @@ func waits(f *domain.Finding) []Block {
 	case w.OverThresholdLow != nil && w.OverThresholdHigh != nil:
 		over = count(*w.OverThresholdLow) + " to " + count(*w.OverThresholdHigh)
 	}
-	return []Block{{Items: []string{
-		fmt.Sprintf("%s: %s waits over %.0f ms in %s stalls; %s waits of a single session among others that did not wait", w.Event, over, w.ThresholdMS, count(w.Stalls), count(w.SessionOnly)),
-		fmt.Sprintf("p50 %s ms, p95 %s ms, p99 %s ms, longest %s ms", significant(w.P50MS), significant(w.P95MS), significant(w.P99MS), significant(w.MaxMS)),
-	}}}
+	text := fmt.Sprintf("%s: %s waits over %.0f ms in %s", w.Event, over, w.ThresholdMS, plural(w.Stalls, "stall"))
+	if w.SessionOnly > 0 {
+		text += "; " + plural(w.SessionOnly, "wait") + " of a single session among others that did not wait, counted apart"
+	}
+	out := []string{text}
+	var lengths []string
+	for _, q := range []struct {
+		name string
+		ms   *float64
+	}{{"p50", w.P50MS}, {"p95", w.P95MS}, {"p99", w.P99MS}, {"longest", w.MaxMS}} {
+		if q.ms != nil {
+			lengths = append(lengths, q.name+" "+significant(q.ms)+" ms")
+		}
+	}
+	if len(lengths) > 0 {
+		out = append(out, strings.Join(lengths, ", "))
+	}
+	return []Block{{Items: out}}
 }
 
 func doses(f *domain.Finding) []Block {
@@ -302,52 +222,6 @@ func causes(f *domain.Finding) []Block {
 			evidence += e
 		}
 		t.Rows = append(t.Rows, []string{c.Cause, c.Verdict, percent(c.AttributableShare), evidence})
-	}
-	return []Block{{Table: t}}
-}
-
-func coverage(f *domain.Finding) []Block {
-	c := f.Coverage
-	source := unknown
-	if c.WaitSource != nil {
-		source = *c.WaitSource
-	}
-	out := []string{
-		fmt.Sprintf("placement known for %s s, interrupts for %s s, of %.0f s", number(&c.PlacementSeconds, 0), number(&c.InterruptSeconds, 0), f.Window.Duration().Seconds()),
-		fmt.Sprintf("waits from %s (%s); stalls without placement: %s; agreement of placement at the sampling distance (kappa) %s", source, count(c.Waits), count(c.UnplacedStalls), number(c.Kappa, 2)),
-	}
-	if f.LoadSeries != nil {
-		out = append(out, "load: "+*f.LoadSeries)
-	}
-	out = append(out, zoneText(f.Timezone))
-	return []Block{{Items: append(out, c.Notes...)}}
-}
-
-func zoneText(z domain.Timezone) string {
-	name := func(s *string) string {
-		if s == nil {
-			return "unknown"
-		}
-		return *s
-	}
-	s := "times without zone: database " + name(z.DB) + ", host " + name(z.Host)
-	if z.Source != nil {
-		s += ", from " + *z.Source
-	}
-	return s
-}
-
-func inputs(f *domain.Finding) []Block {
-	if len(f.Inputs) == 0 {
-		return nil
-	}
-	t := &Table{Columns: []Column{{"file", Left}, {"kind", Left}, {"records", Right}, {"unread lines", Right}, {"note", Left}}}
-	for _, i := range f.Inputs {
-		note := i.Note
-		if i.FirstBad != nil {
-			note = *i.FirstBad
-		}
-		t.Rows = append(t.Rows, []string{i.Path, i.Kind, count(int(i.Records)), count(int(i.Unread)), note})
 	}
 	return []Block{{Table: t}}
 }

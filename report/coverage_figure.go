@@ -21,7 +21,7 @@ type observed struct {
 }
 
 // newObserved gives the kinds of records that the interrupt test rests on.
-func newObserved(s *series.Series) []observed {
+func newObserved(s *series.Series, who string) []observed {
 	out := []observed{
 		{name: "interrupts", spans: mergeSpans(s.Interrupts.Spans, s.Window)},
 		{name: "CPU time", spans: mergeSpans(s.CPU.IRQSoftIRQ.Spans, s.Window)},
@@ -32,7 +32,7 @@ func newObserved(s *series.Series) []observed {
 			stays = append(stays, sampleSpans(&s.Threads[i])...)
 		}
 	}
-	out = append(out, observed{name: "LGWR's CPU", spans: mergeSpans(stays, s.Window)})
+	out = append(out, observed{name: who + "'s CPU", spans: mergeSpans(stays, s.Window)})
 	var steps []series.Span
 	for i := range s.Histograms {
 		if slices.Contains(s.Watch.Events, s.Histograms[i].Event) {
@@ -113,7 +113,7 @@ func coverageFigure(f *domain.Finding, s *series.Series, id string) (template.HT
 	if s.Window.To <= s.Window.From {
 		return "", nil
 	}
-	kinds := newObserved(s)
+	kinds := newObserved(s, watched(f))
 	zone, zoneName := zoneOf(f)
 	axis := timeAxis{s.Window, zone, 120, figureWidth - 16}
 	bottom := 8 + 26*float64(len(kinds))

@@ -21,9 +21,12 @@ type svg struct {
 
 // newSVG begins a figure of figureWidth and the height. The label is what a
 // screen reader says of it.
-func newSVG(height float64, label string) *svg {
+func newSVG(height float64, label string) *svg { return newSVGOf(figureWidth, height, label) }
+
+// newSVGOf begins a figure of another width.
+func newSVGOf(width, height float64, label string) *svg {
 	g := &svg{}
-	g.begin("svg", "viewBox", "0 0 "+px(figureWidth)+" "+px(height), "role", "img", "aria-label", label)
+	g.begin("svg", "viewBox", "0 0 "+px(width)+" "+px(height), "role", "img", "aria-label", label)
 	return g
 }
 

@@ -44,7 +44,7 @@ func ratioFigure(f *domain.Finding) (template.HTML, string) {
 	g := newSVG(bottom+40, "Ratio of stalls on heavy CPUs to stalls elsewhere, with 95 % intervals")
 	axis := newLogAxis(lines)
 	axis.draw(g, bottom)
-	note := "Stalls per second on heavy CPUs over those elsewhere, with 95 % intervals, on a logarithmic axis. At 1 there is no difference."
+	note := "How many times as many stalls per second there were on heavy CPUs as elsewhere, with 95 % intervals, on a logarithmic axis. At 1 there is no difference."
 	g.line(axis.x(1), 12, axis.x(1), bottom, "reference")
 	g.text(axis.x(1), 9, "small middle", "no difference")
 	if p, ok := f.Params.(correlate.Params); ok && p.SupportedRatio > 1 {
@@ -88,16 +88,22 @@ func (a logAxis) draw(g *svg, y float64) {
 				continue
 			}
 			g.line(a.x(v), y, a.x(v), y+5, "axis")
-			if a.x(v)-last > 30 {
-				last = a.x(v)
-				g.text(last, y+18, "small middle", shortNumber(v))
+			label := shortNumber(v)
+			if half := smallGlyph * float64(len(label)) / 2; a.x(v)-half > last {
+				last = a.x(v) + half + 6
+				g.text(a.x(v), y+18, "small middle", label)
 			}
 		}
 	}
 }
 
 // shortNumber writes a round number without digits that say nothing.
-func shortNumber(v float64) string { return fmt.Sprintf("%.3g", v) }
+func shortNumber(v float64) string {
+	if math.Abs(v) >= 1000 {
+		return number(&v, 0)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
 
 func (l interval95) draw(g *svg, a logAxis, y float64) {
 	g.text(plotLeft-12, y+4, "end", l.name)
@@ -140,9 +146,9 @@ func doseFigure(f *domain.Finding) (template.HTML, string) {
 		measure = f.Interrupts.DoseMeasure
 	}
 	names := scale{top: 1, share: measure == doseTimeShare}
-	g := newSVG(30+30*float64(len(c.DoseResponse)), "Stalls per hour by dose of the CPU that LGWR was on")
-	g.text(plotLeft-12, 12, "small end muted", "dose of LGWR's CPU")
-	g.text(plotLeft, 12, "small muted", "stalls per hour of LGWR's time there")
+	g := newSVG(30+30*float64(len(c.DoseResponse)), "Stalls per hour by dose of the CPU that "+watched(f)+" was on")
+	g.text(plotLeft-12, 12, "small end muted", "dose of "+watched(f)+"'s CPU")
+	g.text(plotLeft, 12, "small muted", "stalls per hour of "+watched(f)+"'s time there")
 	for i, d := range c.DoseResponse {
 		y := 24 + 30*float64(i)
 		name := names.name(d.From)
@@ -157,7 +163,7 @@ func doseFigure(f *domain.Finding) (template.HTML, string) {
 		g.rect(plotLeft, y, width, 20, "bar")
 		g.text(plotLeft+width+8, y+14, "small", fmt.Sprintf("%s (%s in %s h)", significant(d.StallsPerHour), plural(d.Stalls, "stall"), number(&d.Hours, 2)))
 	}
-	return g.done(), fmt.Sprintf("Dose: %s. Trend of stalls with dose: p = %s, within sockets p = %s (by drawing LGWR's stays anew). A bar over little time rests on few stalls.",
+	return g.done(), fmt.Sprintf("Dose is what interrupts take of a CPU: %s. If they are the cause, stalls rise with it: p = %s over all CPUs, %s within single sockets (how often chance alone shows such a trend). A bar over little time rests on few stalls.",
 		doseText(measure), significant(c.DoseTrendP), significant(c.DoseTrendSocketP))
 }
 

@@ -69,6 +69,9 @@ func (a timeAxis) step() (time.Duration, string) {
 	return step, "15:04"
 }
 
+// smallGlyph is the width of a character of small text, at the most.
+const smallGlyph = 7.5
+
 // draw writes the axis below y: ticks at round local times.
 func (a timeAxis) draw(g *svg, y float64) {
 	step, layout := a.step()
@@ -79,6 +82,11 @@ func (a timeAxis) draw(g *svg, y float64) {
 	for t := first; !t.After(series.ToTime(a.window.To)); t = t.Add(step) {
 		x := a.x(series.FromTime(t))
 		g.line(x, y, x, y+5, "axis")
-		g.text(x, y+18, "small middle", t.In(a.zone).Format(layout))
+		label := t.In(a.zone).Format(layout)
+		if half := smallGlyph * float64(len(label)) / 2; x+half > figureWidth { // would be cut at the figure's edge
+			g.text(figureWidth, y+18, "small end", label)
+			continue
+		}
+		g.text(x, y+18, "small middle", label)
 	}
 }

@@ -34,7 +34,8 @@ func heatFigure(f *domain.Finding, s *series.Series, id string) (template.HTML, 
 	zone, zoneName := zoneOf(f)
 	axis := timeAxis{s.Window, zone, heatLeft, heatRight}
 	bottom := heatTop + float64(h.height())
-	g := newSVG(bottom+136, "Heatmap of "+h.measure+" by CPU and time, with the CPU that LGWR was on and the commit stalls")
+	stalls := shownKinds(f, figureWidth-heatLeft)
+	g := newSVG(bottom+136+stallLine*float64(stalls[len(stalls)-1].line), "Heatmap of "+h.measure+" by CPU and time, with the CPU that "+watched(f)+" was on and the stalls")
 	g.begin("defs")
 	g.hatch(id + "-gap")
 	g.end()
@@ -43,10 +44,10 @@ func heatFigure(f *domain.Finding, s *series.Series, id string) (template.HTML, 
 		"preserveAspectRatio", "none", "class", "heat", "href", "data:image/png;base64,"+base64.StdEncoding.EncodeToString(picture))
 	h.drawRows(g, f)
 	h.drawTrace(g, s)
-	marks := drawStalls(g, h, f, axis)
+	drawStalls(g, h, f, axis)
 	axis.draw(g, bottom)
 	g.text(heatLeft, bottom+36, "small muted", "local time ("+zoneName+"), from "+series.ToTime(s.Window.From).In(zone).Format("2006-01-02"))
-	h.legend(g, id, bottom+54, marks)
+	h.legend(g, watched(f), id, bottom+54, stalls)
 	return g.done(), h.caption(s), nil
 }
 
@@ -68,6 +69,8 @@ func shortSpan(d time.Duration) string {
 		return strconv.Itoa(int(d.Round(time.Minute)/time.Minute)) + " min"
 	case d >= 10*time.Second:
 		return strconv.Itoa(int(d.Round(time.Second)/time.Second)) + " s"
+	case d < 100*time.Millisecond:
+		return strconv.FormatFloat(d.Seconds()*1000, 'g', 2, 64) + " ms"
 	}
 	return strconv.FormatFloat(d.Seconds(), 'g', 2, 64) + " s"
 }
@@ -79,7 +82,6 @@ const labelHeight = 13
 // heavy CPUs at the right.
 func (h *heatmap) drawRows(g *svg, f *domain.Finding) {
 	height := float64(h.rowHeight)
-	every := max(1, int(math.Ceil(labelHeight/height)))
 	for i, group := range h.groups {
 		first, next := h.groupRow[i], len(h.rows)
 		if i+1 < len(h.groupRow) {
@@ -87,15 +89,13 @@ func (h *heatmap) drawRows(g *svg, f *domain.Finding) {
 		}
 		y := heatTop + float64(first)*height
 		if i > 0 {
-			g.line(4, y, heatRight+12, y, "divide")
+			g.line(heatLeft, y, heatRight, y, "divide")
 		}
 		if n := next - first; float64(n)*height >= 12 {
 			g.text(4, y+12, "strong", group.name)
 		}
-		for r := first; r < next; r += every {
-			if r == first || next-r >= every { // else it meets the next group's first
-				g.text(heatLeft-7, heatTop+(float64(r)+0.5)*height+4, "small end", strconv.Itoa(h.rows[r].cpus[0]))
-			}
+		for _, r := range h.labelled(first, next) {
+			g.text(heatLeft-7, heatTop+(float64(r)+0.5)*height+4, "small end", strconv.Itoa(h.rows[r].cpus[0]))
 		}
 	}
 	if f.Interrupts == nil {
@@ -107,6 +107,31 @@ func (h *heatmap) drawRows(g *svg, f *domain.Finding) {
 		}
 	}
 }
+
+// labelled gives the rows from first to next that have room for the number of
+// their CPU: the first of each run of numbers, and others at even distances.
+func (h *heatmap) labelled(first, next int) []int {
+	every := max(1, int(math.Ceil(labelHeight/float64(h.rowHeight))))
+	var out []int
+	for run := first; run < next; {
+		end := run + 1
+		for end < next && h.rows[end].cpus[0] == lastOf(h.rows[end-1])+1 {
+			end++
+		}
+		if n := len(out); n > 0 && run-out[n-1] < every {
+			out = out[:n-1] // no room for both: a run's first row says more
+		}
+		for r := run; r < end; r += every {
+			if r == first || next-r >= every { // else it meets the next group's first
+				out = append(out, r)
+			}
+		}
+		run = end
+	}
+	return out
+}
+
+func lastOf(r heatRow) int { return r.cpus[len(r.cpus)-1] }
 
 // densePath is the number of characters of an outline from which on strokes lie
 // so close that it would hide the picture below.
@@ -132,15 +157,21 @@ func (h *heatmap) stroke() float64 { return min(3.4, max(1.4, float64(h.rowHeigh
 // stallKind is one way in which stalls are marked: by shape, and by colour too.
 type stallKind struct {
 	exposure, class, text string
+	note                  string // beside a CPU's number
 	shape                 func(x, y float64) string
 }
 
 // stallKinds are in the order in which they are drawn: the heavy ones on top.
 var stallKinds = []stallKind{
-	{"unknown", "stall-unknown", "its CPU unknown", crossAt},
-	{"light", "stall-light", "on another CPU", ringAt},
-	{"sibling", "stall-sibling", "beside a heavy sibling", squareAt},
-	{"heavy", "stall-heavy", "on a heavy CPU", diamondAt},
+	{"unknown", "stall-unknown", "its CPU unknown", "", crossAt},
+	{"shared", "stall-unknown", "of the partner instance as well, left out", "", plusAt},
+	{"light", "stall-light", "on another CPU", "", ringAt},
+	{"sibling", "stall-sibling", "beside a heavy sibling", " (beside a heavy sibling)", squareAt},
+	{"heavy", "stall-heavy", "on a heavy CPU", " (heavy)", diamondAt},
+}
+
+func plusAt(x, y float64) string {
+	return "M" + px(x-4) + " " + px(y) + "h8m-4-4v8"
 }
 
 func crossAt(x, y float64) string {
@@ -156,17 +187,15 @@ func squareAt(x, y float64) string { return "M" + px(x-4) + " " + px(y-4) + "h8v
 func diamondAt(x, y float64) string { return "M" + px(x) + " " + px(y-6) + "l5 6l-5 6l-5-6z" }
 
 // drawStalls marks each stall at its instant and CPU, and all of them in a strip
-// above the plot. It gives the number of marks by kind.
-func drawStalls(g *svg, h *heatmap, f *domain.Finding, axis timeAxis) []int {
+// above the plot.
+func drawStalls(g *svg, h *heatmap, f *domain.Finding, axis timeAxis) {
 	ticks := strings.Builder{}
 	marks := make([][]byte, len(stallKinds))
-	counts := make([]int, len(stallKinds))
 	for i := range f.StallList {
 		st := &f.StallList[i]
 		x := axis.x(series.FromTime(st.At))
 		ticks.WriteString("M" + px(x) + " " + px(heatTop-14) + "v10")
 		k := kindOf(st)
-		counts[k]++
 		if len(st.CPUs) == 0 {
 			marks[k] = append(marks[k], stallKinds[k].shape(x, heatTop-20)...)
 		}
@@ -183,21 +212,60 @@ func drawStalls(g *svg, h *heatmap, f *domain.Finding, axis timeAxis) []int {
 			g.leaf("path", "d", string(marks[k]), "class", "stall "+stallKinds[k].class)
 		}
 	}
-	return counts
 }
 
-// kindOf gives the index of a stall's kind; an unheard-of exposure is unknown.
+// kindOf gives the index of a stall's kind; an unheard-of exposure is unknown,
+// and so is one without a CPU, which shared stalls have none of.
 func kindOf(st *domain.StallMark) int {
 	for k := range stallKinds {
-		if stallKinds[k].exposure == st.Exposure && len(st.CPUs) > 0 {
+		if stallKinds[k].exposure == st.Exposure && (len(st.CPUs) > 0 || st.Exposure == "shared") {
 			return k
 		}
 	}
 	return 0
 }
 
+// legendKind is a kind of stall in the legend: where its mark stands there.
+type legendKind struct {
+	*stallKind
+
+	label string
+	x     float64
+	line  int
+}
+
+const (
+	stallTitle = 146.0 // room for the title of the stalls' legend
+	stallLine  = 22.0
+)
+
+// shownKinds lays out the kinds of stalls that a legend of that width explains:
+// those that there are, on a heavy and on another CPU in any case.
+func shownKinds(f *domain.Finding, width float64) []legendKind {
+	counts := make([]int, len(stallKinds))
+	for i := range f.StallList {
+		counts[kindOf(&f.StallList[i])]++
+	}
+	var out []legendKind
+	x, line := stallTitle, 0
+	for k := len(stallKinds) - 1; k >= 0; k-- {
+		kind := &stallKinds[k]
+		if counts[k] == 0 && kind.exposure != "light" && kind.exposure != "heavy" {
+			continue
+		}
+		label := kind.text + " (" + count(counts[k]) + ")"
+		room := 42 + 6.2*float64(len(label))
+		if x+room > width {
+			x, line = stallTitle, line+1
+		}
+		out = append(out, legendKind{kind, label, x, line})
+		x += room
+	}
+	return out
+}
+
 // legend explains colours and marks.
-func (h *heatmap) legend(g *svg, id string, y float64, stalls []int) {
+func (h *heatmap) legend(g *svg, who, id string, y float64, stalls []legendKind) {
 	g.text(heatLeft, y+6, "small", h.measure+" ("+h.scale.kind()+")")
 	h.scale.bar(g, id+"-heat-scale", heatLeft, y+14, 300)
 	x := heatLeft + 350
@@ -207,21 +275,14 @@ func (h *heatmap) legend(g *svg, id string, y float64, stalls []int) {
 	g.text(x+142, y+24, "small", "heavy CPU (right edge)")
 	g.rect(x+300, y+14, 34, 12, "trace-ground")
 	g.leaf("path", "d", "M"+px(x+304)+" "+px(y+20)+"h26", "class", "trace", "stroke-width", "3")
-	g.text(x+340, y+24, "small", "LGWR was here")
-	x = heatLeft
-	y += 66
-	g.text(x, y+4, "small", "stall while LGWR was:")
-	x += 146
-	for k := len(stallKinds) - 1; k >= 0; k-- {
-		if stalls[k] == 0 && k != 1 && k != 3 {
-			continue
+	g.text(x+340, y+24, "small", who+" was here")
+	g.text(heatLeft, y+70, "small", "stall while "+who+" was:")
+	for _, k := range stalls {
+		x, at := heatLeft+k.x, y+66+stallLine*float64(k.line)
+		if k.class != "stall-unknown" { // drawn on the picture, not above it
+			g.rect(x-9, at-9, 18, 18, "trace-ground")
 		}
-		if k > 0 {
-			g.rect(x-9, y-9, 18, 18, "trace-ground")
-		}
-		g.leaf("path", "d", stallKinds[k].shape(x, y), "class", "stall "+stallKinds[k].class)
-		label := stallKinds[k].text + " (" + count(stalls[k]) + ")"
-		g.text(x+14, y+4, "small", label)
-		x += 42 + 6.2*float64(len(label))
+		g.leaf("path", "d", k.shape(x, at), "class", "stall "+k.class)
+		g.text(x+14, at+4, "small", k.label)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/corewait/corewait/correlate/series"
 	"github.com/corewait/corewait/domain"
@@ -31,7 +33,7 @@ func HTML(w io.Writer, findings []Illustrated) error {
 	if err != nil {
 		return err
 	}
-	t, err := template.New("analysis.html").Funcs(template.FuncMap{"clean": Clean}).ParseFS(templates, "templates/analysis.html")
+	t, err := template.New("analysis.html").Funcs(template.FuncMap{"clean": Clean, "text": unbroken}).ParseFS(templates, "templates/analysis.html")
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
@@ -40,6 +42,22 @@ func HTML(w io.Writer, findings []Illustrated) error {
 		return fmt.Errorf("write the page: %w", err)
 	}
 	return b.Flush()
+}
+
+// cpuRange is a range of a CPU list, with the comma that follows it.
+var cpuRange = regexp.MustCompile(`\b(\d{1,4}-\d{1,4})\b(,?)`)
+
+// unbroken cleans and escapes text, and lets lines break between the ranges of a
+// CPU list instead of within them.
+func unbroken(s string) template.HTML {
+	return template.HTML(cpuRange.ReplaceAllStringFunc(template.HTMLEscapeString(Clean(s)), func(m string) string { //nolint:gosec // escaped just here
+		number, comma := strings.CutSuffix(m, ",")
+		m = `<span class="range">` + number + "</span>"
+		if comma {
+			m += ",<wbr>"
+		}
+		return m
+	}))
 }
 
 // htmlPage is what the template shows.
@@ -77,6 +95,7 @@ type htmlBlock struct {
 	Figure  template.HTML
 	Caption string
 	Causes  []htmlCause
+	Words   []htmlWord
 }
 
 // htmlCause is a verdict in words, with a symbol beside its colour.

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"slices"
@@ -18,7 +16,7 @@ import (
 // newHTMLFinding lays out one finding: what it says and how sure it is first,
 // then the pictures, then the evidence, then what it was made from.
 func newHTMLFinding(f *domain.Finding, s *series.Series, id string) (*htmlFinding, error) {
-	h := &htmlFinding{ID: id, Title: title(f), Headline: f.Headline, Verdict: overall(f), Cards: cards(f)}
+	h := &htmlFinding{ID: id, Title: title(f), Headline: f.Headline, Verdict: overall(f), Cards: cards(f, s)}
 	if err := h.pictures(f, s); err != nil {
 		return nil, err
 	}
@@ -32,13 +30,13 @@ func (h *htmlFinding) pictures(f *domain.Finding, s *series.Series) error {
 	if s == nil {
 		return nil
 	}
+	figure, caption := topologyFigure(f, s, h.ID)
+	h.add("map", "Where interrupts land", drawn(figure, caption)...)
 	figure, caption, err := heatFigure(f, s, h.ID)
 	if err != nil {
 		return err
 	}
-	h.add("picture", "Interrupts, LGWR and stalls", append(drawn(figure, caption), stallsNotListed(f)...)...)
-	figure, caption = topologyFigure(f, s, h.ID)
-	h.add("map", "Where interrupts land", drawn(figure, caption)...)
+	h.add("picture", "Interrupts, "+watched(f)+" and stalls", append(drawn(figure, caption), stallsNotListed(f)...)...)
 	return nil
 }
 
@@ -48,16 +46,17 @@ func (h *htmlFinding) evidence(f *domain.Finding, s *series.Series) {
 	h.add("dose", "Dose and response", drawn(doseFigure(f))...)
 	h.add("causes", "Causes", htmlBlock{Causes: judgedCauses(f)})
 	next := items(f.NextSteps)
-	if t := remedies(f); t != nil { // says the same steps with what each costs
-		next = []Block{{Table: t}}
+	if r := remedies(f); len(r) > 0 { // say the same steps with what each costs
+		next = []Block{{Table: remedyTable(r)}}
 	}
-	h.add("next", "What to do first", blocks(next)...)
+	h.add("next", "What to do, and what it costs", blocks(next)...)
 	var figure []htmlBlock
 	if s != nil {
 		figure = drawn(waitFigure(f, s, h.ID))
 	}
 	h.add("waits", "Waits", append(figure, blocks(waits(f))...)...)
 	h.add("longest", "Longest stalls", blocks(longestStalls(f))...)
+	h.add("words", "Words", htmlBlock{Words: words(f)})
 }
 
 // origins says what the finding was made from.
@@ -107,10 +106,10 @@ func stallsNotListed(f *domain.Finding) []htmlBlock {
 }
 
 // causeName says causes in words.
-func causeName(cause string) string {
+func causeName(f *domain.Finding, cause string) string {
 	switch cause {
 	case domain.CauseInterrupts:
-		return "interrupts on LGWR's CPU"
+		return "interrupts on " + watched(f) + "'s CPU"
 	case domain.CauseCPUSaturation:
 		return "CPU saturation"
 	case domain.CauseCPUSteal:
@@ -142,20 +141,38 @@ func verdictLook(verdict string) (class, symbol string) {
 	return "open", "?"
 }
 
+// judgedCauses gives the causes, those first that are shown or still open.
 func judgedCauses(f *domain.Finding) []htmlCause {
-	out := make([]htmlCause, 0, len(f.Causes))
-	for _, c := range f.Causes {
-		h := htmlCause{Name: causeName(c.Cause), Verdict: strings.ReplaceAll(c.Verdict, "-", " "), Evidence: c.Evidence}
+	sorted := slices.Clone(f.Causes)
+	order := []string{domain.Supported, domain.Inconclusive, domain.Rejected, domain.NotObservable}
+	slices.SortStableFunc(sorted, func(a, b domain.Cause) int {
+		return cmp.Compare(slices.Index(order, a.Verdict), slices.Index(order, b.Verdict))
+	})
+	out := make([]htmlCause, 0, len(sorted))
+	for _, c := range sorted {
+		h := htmlCause{Name: causeName(f, c.Cause), Verdict: plainVerdict(c.Verdict), Evidence: c.Evidence}
 		h.Class, h.Symbol = verdictLook(c.Verdict)
-		if c.AttributableShare != nil && c.Verdict == domain.Supported {
-			h.Share = percent(c.AttributableShare) + " of the stalls"
-			if ci := c.AttributableCI; ci[0] != nil || ci[1] != nil {
-				h.Share += " (95 % interval " + shareInterval(ci) + ")"
-			}
+		if c.Verdict == domain.Supported {
+			h.Share = shareText(c)
 		}
 		out = append(out, h)
 	}
 	return out
+}
+
+// plainVerdict writes a verdict without its hyphen.
+func plainVerdict(verdict string) string { return strings.ReplaceAll(verdict, "-", " ") }
+
+// shareText says which share of the stalls a cause explains; "" where unknown.
+func shareText(c domain.Cause) string {
+	if c.AttributableShare == nil {
+		return ""
+	}
+	text := "explains " + percent(c.AttributableShare) + " of the stalls"
+	if ci := c.AttributableCI; ci[0] != nil || ci[1] != nil {
+		text += " (95 % interval " + shareInterval(ci) + ")"
+	}
+	return text
 }
 
 func shareInterval(ci [2]*float64) string {
@@ -168,96 +185,26 @@ func shareInterval(ci [2]*float64) string {
 // overall is the verdict as the top of the page shows it.
 func overall(f *domain.Finding) htmlCause {
 	v := htmlCause{Class: "open", Symbol: "?", Name: f.Verdict}
-	switch f.Verdict {
-	case domain.InsufficientData:
+	switch {
+	case f.Verdict == domain.InsufficientData:
 		v.Name = "not enough data for a verdict"
-	case domain.Undetermined:
-		v.Name = "no single cause is supported"
+	case f.Verdict == domain.Undetermined && len(f.Mixed) > 0:
+		v.Name = "no single one: " + strings.Join(causeNames(f, f.Mixed), " and ") + ", for a part"
+	case f.Verdict == domain.Undetermined:
+		v.Name = "none is shown"
 	default:
 		v.Class, v.Symbol = verdictLook(domain.Supported)
-		v.Name = causeName(f.Verdict)
+		v.Name = causeName(f, f.Verdict)
 	}
 	return v
 }
 
-// cards answer what a reader wants to know within a minute.
-func cards(f *domain.Finding) []htmlCard {
-	return []htmlCard{cpuCard(f), portCard(f), sureCard(f)}
-}
-
-func cpuCard(f *domain.Finding) htmlCard {
-	c := htmlCard{Question: "Which CPUs are heavy with interrupts", Answer: "not known"}
-	in := f.Interrupts
-	if in == nil {
-		return c
+func causeNames(f *domain.Finding, causes []string) []string {
+	out := make([]string, 0, len(causes))
+	for _, c := range causes {
+		out = append(out, causeName(f, c))
 	}
-	c.Answer = "none"
-	if len(in.HeavyCPUs) > 0 {
-		c.Answer = correlate.CPUList(in.HeavyCPUs)
-	}
-	c.Notes = append(c.Notes, fmt.Sprintf("%d of %d CPUs", len(in.HeavyCPUs), in.OnlineCPUs))
-	if busiest := busiestCPU(in.ByCPU); busiest != nil {
-		text := fmt.Sprintf("busiest: CPU %d with %s device interrupts/s", busiest.CPU, number(busiest.PerS, 0))
-		if busiest.TimeShare != nil {
-			text += ", " + percent(busiest.TimeShare) + " of its time"
-		}
-		c.Notes = append(c.Notes, text)
-	}
-	if p := f.Placement; p != nil && p.HeavyShare != nil {
-		c.Notes = append(c.Notes, "LGWR was on heavy CPUs "+percent(p.HeavyShare)+" of the time")
-	}
-	return c
-}
-
-func busiestCPU(all []domain.CPURate) *domain.CPURate {
-	var top *domain.CPURate
-	for i := range all {
-		if all[i].PerS != nil && (top == nil || *all[i].PerS > *top.PerS) {
-			top = &all[i]
-		}
-	}
-	return top
-}
-
-func portCard(f *domain.Finding) htmlCard {
-	c := htmlCard{Question: "Which port interrupts them", Answer: "none stands out"}
-	ports := correlate.HeavyDevices(f)
-	if f.Interrupts == nil {
-		c.Answer = "not known"
-	}
-	if len(ports) == 0 {
-		return c
-	}
-	var names []string
-	for _, p := range ports {
-		name := p.Device
-		if p.Bond != nil {
-			name += " (" + *p.Bond + ")"
-		}
-		names = append(names, name)
-		c.Notes = append(c.Notes, fmt.Sprintf("%s: %s interrupts/s on CPUs %s", p.Device, number(&p.PerS, 0), correlate.CPUList(p.CPUs)))
-	}
-	c.Answer = strings.Join(names, ", ")
-	return c
-}
-
-func sureCard(f *domain.Finding) htmlCard {
-	c := htmlCard{Question: "How sure is the interrupt test", Answer: "not tested"}
-	t := f.Coincidence
-	if t == nil {
-		return c
-	}
-	for _, cause := range f.Causes {
-		if cause.Cause == domain.CauseInterrupts {
-			_, symbol := verdictLook(cause.Verdict)
-			c.Answer = symbol + " " + strings.ReplaceAll(cause.Verdict, "-", " ")
-		}
-	}
-	c.Notes = append(c.Notes,
-		fmt.Sprintf("%d of %d stalls on heavy CPUs, %s expected at the same load and time", t.StallsExposed, t.StallsExposed+t.StallsUnexposed, number(t.ExpectedExposed, 1)),
-		fmt.Sprintf("ratio %s (95 %% interval %s), p = %s", ratio(t.StratifiedRR, t.StratifiedRRCI), interval(t.StratifiedRRCI), significant(t.PValue)),
-		"evidence of grade "+f.Grade+": "+gradeText(f.Grade))
-	return c
+	return out
 }
 
 // longestListed is how many stalls the page lists.
@@ -274,54 +221,23 @@ func longestStalls(f *domain.Finding) []Block {
 	if f.Window.Duration() > 12*time.Hour {
 		layout = "2 Jan 15:04:05"
 	}
-	t := &Table{Columns: []Column{{"at (" + name + ")", Right}, {"longest, ms", Right}, {"sessions", Right}, {"LGWR on CPU", Left}, {"which is", Left}}}
+	length := "longest, ms"
+	if w := f.Coverage.WaitSource; w != nil && *w == "histogram" { // a bucket's lower end
+		length = "longest, ms or more"
+	}
+	t := &Table{Columns: []Column{{"at (" + name + ")", Right}, {length, Right}, {"sessions", Right}, {watched(f) + " on CPU", Left}}}
 	for i := range chosen {
 		st := &chosen[i]
 		where := unknown
 		if len(st.CPUs) > 0 {
-			where = correlate.CPUList(st.CPUs)
+			where = correlate.CPUList(st.CPUs) + stallKinds[kindOf(st)].note
 		}
-		t.Rows = append(t.Rows, []string{st.At.In(zone).Format(layout), number(&st.LongestMS, 0), count(st.Waiters), where, stallKinds[kindOf(st)].text})
+		t.Rows = append(t.Rows, []string{st.At.In(zone).Format(layout), number(&st.LongestMS, 0), count(st.Waiters), where})
 	}
 	if n := len(f.StallList) - len(chosen); n > 0 {
 		t.Note = fmt.Sprintf("%s shorter ones are in --json", count(n))
 	}
 	return []Block{{Table: t}}
-}
-
-// parameters lists the thresholds that the finding rests on.
-func parameters(f *domain.Finding) []Block {
-	raw, err := json.Marshal(f.Params)
-	if err != nil || f.Params == nil {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return nil
-	}
-	t := &Table{Columns: []Column{{"parameter", Left}, {"value", Right}}}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil
-		}
-		t.Rows = append(t.Rows, parameterRow(fmt.Sprint(key), string(value)))
-	}
-	return []Block{{Table: t}}
-}
-
-// parameterRow writes nanoseconds as a duration.
-func parameterRow(name, value string) []string {
-	if short, ok := strings.CutSuffix(name, "_ns"); ok {
-		if d, err := time.ParseDuration(value + "ns"); err == nil {
-			name, value = short, d.String()
-		}
-	}
-	return []string{strings.ReplaceAll(name, "_", " "), value}
 }
 
 // longest gives the n longest stalls, the longest first.

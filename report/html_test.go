@@ -141,9 +141,9 @@ func TestEveryFigureIsWellFormedAndNamedForAScreenReader(t *testing.T) {
 	t.Parallel()
 	s := hour()
 	text := rendered(t, Illustrated{analysed(t, s), s})
-	// heatmap, map, ratios, dose, waits, coverage
-	if n := wellFormed(t, text); n != 6 {
-		t.Errorf("%d figures, want 6", n)
+	// two sockets, their colours and marks, heatmap, ratios, dose, waits, coverage
+	if n := wellFormed(t, text); n != 9 {
+		t.Errorf("%d figures, want 9", n)
 	}
 	for _, e := range elements(parsed(t, text)) {
 		if e.Data == "svg" && (attribute(e, "role") != "img" || attribute(e, "aria-label") == "") {
@@ -316,7 +316,7 @@ func TestVerdictsAreToldByWordAndSymbolBesideColour(t *testing.T) {
 	for _, c := range judgedCauses(f) {
 		got = append(got, c.Symbol+" "+c.Verdict)
 	}
-	if want := []string{"✓ supported", "✗ rejected", "? inconclusive", "– not observable"}; !slices.Equal(got, want) {
+	if want := []string{"✓ supported", "? inconclusive", "✗ rejected", "– not observable"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -174,7 +174,8 @@ func pad(s string, width int, a Align) string {
 	return s + strings.Repeat(" ", n)
 }
 
-// wrap breaks text at blanks into lines of at most width; longer words are cut.
+// wrap breaks text at blanks into lines of at most width; longer words are cut,
+// after a comma where there is one.
 func wrap(text string, width int) []string {
 	width = max(width, 1)
 	lines := []string{}
@@ -184,8 +185,14 @@ func wrap(text string, width int) []string {
 			if line != "" {
 				lines, line = append(lines, line), ""
 			}
-			runes := []rune(word)
-			lines, word = append(lines, string(runes[:width])), string(runes[width:])
+			runes, cut := []rune(word), width
+			for i := width; i > 0; i-- {
+				if runes[i-1] == ',' {
+					cut = i
+					break
+				}
+			}
+			lines, word = append(lines, string(runes[:cut])), string(runes[cut:])
 		}
 		switch {
 		case line == "":

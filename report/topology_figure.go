@@ -23,44 +23,31 @@ const (
 	boxHead    = 24.0
 )
 
-// topologyFigure draws sockets, cores and threads, coloured by dose, with
-// LGWR's residence outlined and the ports that interrupt each socket below it.
+// topologyFigure draws sockets, cores and threads, coloured by dose, with the
+// residence of the watched process outlined and the ports that interrupt each
+// socket below it. Each socket is an element of its own: beside each other where
+// the page is wide, below each other where it is not.
 func topologyFigure(f *domain.Finding, s *series.Series, id string) (template.HTML, string) {
 	m := newNodeMap(f, s)
 	if m == nil {
 		return "", ""
 	}
-	across := 2
+	class, width := "boxes", (figureWidth-boxGap)/2
 	if len(m.boxes) == 1 {
-		across = 1
+		class, width = "boxes single", figureWidth
 	}
-	width := (figureWidth - boxGap*float64(across-1)) / float64(across)
-	heights := make([]float64, 0, len(m.boxes)) // of rows of boxes
+	out := template.HTML(`<div class="` + class + `">`) //nolint:gosec // one of two constants
 	for i := range m.boxes {
-		h := m.boxes[i].height(width)
-		if i%across == 0 {
-			heights = append(heights, h)
-		}
-		heights[len(heights)-1] = math.Max(heights[len(heights)-1], h)
+		b := &m.boxes[i]
+		g := newSVGOf(width, b.height(width), b.title()+" with the interrupt dose of each CPU, the residence of "+watched(f)+" and the ports that interrupt it")
+		m.drawBox(g, b, width)
+		out += g.done()
 	}
-	total := 0.0
-	for _, h := range heights {
-		total += h + boxGap
-	}
-	g := newSVG(total+62, "Map of sockets, cores and threads with the interrupt dose of each CPU, LGWR's residence and the ports that interrupt each socket")
-	y := 0.0
-	for row, h := range heights {
-		for i := row * across; i < min((row+1)*across, len(m.boxes)); i++ {
-			m.drawBox(g, &m.boxes[i], float64(i%across)*(width+boxGap), y, width)
-		}
-		y += h + boxGap
-	}
-	m.legend(g, id, y)
-	return g.done(), m.caption()
+	return out + m.legend(watched(f), id) + "</div>", m.caption(watched(f))
 }
 
 // caption says how to read the map, and what is not known.
-func (m *nodeMap) caption() string {
+func (m *nodeMap) caption(who string) string {
 	text := "Colour: what interrupts take of each CPU (" + doseText(m.measure) + ", " + m.scale.kind() + ")."
 	if m.measure == "" {
 		text = "What interrupts take of each CPU is not known."
@@ -68,7 +55,7 @@ func (m *nodeMap) caption() string {
 	if m.cores {
 		text += " Threads of a core stand above one another."
 	}
-	text += " The thicker the outline, the longer LGWR was there; a corner marks heavy CPUs."
+	text += " The thicker the outline, the longer " + who + " was there; a corner marks heavy CPUs."
 	switch {
 	case !m.known && !m.cores:
 		text += " How CPUs are grouped into sockets and cores is not known: this is a plain grid by CPU number (lscpu -p or -e would tell)."
@@ -112,29 +99,28 @@ func (b *socketBox) height(width float64) float64 {
 	return h
 }
 
-func (m *nodeMap) drawBox(g *svg, b *socketBox, x, y, width float64) {
+func (m *nodeMap) drawBox(g *svg, b *socketBox, width float64) {
 	height := boxHead + b.cellsHeight(width) + 4
-	g.rect(x+0.5, y+0.5, width-1, height-1, "box")
-	g.text(x+10, y+17, "strong", b.title())
+	g.rect(0.5, 0.5, width-1, height-1, "box")
+	g.text(10, 17, "strong", b.title())
 	step := b.step(width)
 	for i := range b.cores {
-		cx := x + 13 + float64(i%b.perRow(width))*step
-		cy := y + boxHead + 4 + float64(i/b.perRow(width))*(float64(b.threads())*threadStep+coreGap)
+		cx := 13 + float64(i%b.perRow(width))*step
+		cy := boxHead + 4 + float64(i/b.perRow(width))*(float64(b.threads())*threadStep+coreGap)
 		for k, t := range b.cores[i].threads {
 			m.drawThread(g, t, cx, cy+float64(k)*threadStep, step-cellMargin)
 		}
 	}
-	top := y + height
 	for i, p := range b.ports {
-		cy := top + 12 + float64(i)*(chipHeight+6)
-		g.leaf("path", "d", "M"+px(x+14)+" "+px(top)+"V"+px(cy+chipHeight/2)+"h10", "class", "wire", "stroke-width", px(1+math.Min(4, math.Log10(1+p.perS))))
+		cy := height + 12 + float64(i)*(chipHeight+6)
+		g.leaf("path", "d", "M14 "+px(height)+"V"+px(cy+chipHeight/2)+"h10", "class", "wire", "stroke-width", px(1+math.Min(4, math.Log10(1+p.perS))))
 		class := "chip"
 		if p.bond != "" {
 			class = "chip bonded"
 		}
 		text := p.text()
-		g.rect(x+24, cy, math.Min(width-26, 20+6.6*float64(len(text))), chipHeight, class)
-		g.text(x+32, cy+14, "small", text)
+		g.rect(24, cy, math.Min(width-26, 20+6.6*float64(len(text))), chipHeight, class)
+		g.text(32, cy+14, "small", text)
 	}
 }
 
@@ -173,22 +159,24 @@ func (m *nodeMap) drawThread(g *svg, t threadCell, x, y, cellWidth float64) {
 	g.text(x+cellWidth/2, y+13, class, strconv.Itoa(t.cpu))
 }
 
-func (m *nodeMap) legend(g *svg, id string, y float64) {
+// legend explains colours and marks.
+func (m *nodeMap) legend(who, id string) template.HTML {
+	const width, cellWidth = (figureWidth - boxGap) / 2, cellStep - cellMargin
+	colours := newSVGOf(width, 50, "Scale of colours")
 	if m.measure != "" {
-		g.text(0, y+8, "small", doseText(m.measure))
-		m.scale.bar(g, id+"-dose-scale", 0, y+16, 300)
+		colours.text(0, 12, "small", doseText(m.measure))
+		m.scale.bar(colours, id+"-dose-scale", 0, 18, 300)
 	}
-	const cellWidth = cellStep - cellMargin
-	x := 350.0
-	g.rect(x, y+14, cellWidth, cellHeight, "cell-unknown")
-	g.leaf("path", "d", "M"+px(x+cellWidth)+" "+px(y+14)+"v8l-8-8z", "class", "heavy-corner")
-	g.text(x+30, y+27, "small", "heavy CPU")
-	x += 120
-	g.rect(x, y+14, cellWidth, cellHeight, "cell-unknown")
-	g.leaf("rect", "x", px(x-2), "y", px(y+12), "width", px(cellWidth+4), "height", px(cellHeight+4), "class", "residence", "stroke-width", "4")
-	label := "LGWR was never seen on any of them"
+	marks := newSVGOf(width, 50, "Marks of CPUs")
+	marks.rect(4, 2, cellWidth, cellHeight, "cell-unknown")
+	marks.leaf("path", "d", "M"+px(4+cellWidth)+" 2v8l-8-8z", "class", "heavy-corner")
+	marks.text(38, 16, "small", "heavy CPU")
+	marks.rect(4, 28, cellWidth, cellHeight, "cell-unknown")
+	marks.leaf("rect", "x", "2", "y", "26", "width", px(cellWidth+4), "height", px(cellHeight+4), "class", "residence", "stroke-width", "4")
+	label := who + " was never seen on any of them"
 	if m.top > 0 {
-		label = "LGWR's longest residence on one CPU: " + percent(&m.top) + " of the time"
+		label = who + "'s longest residence on one CPU: " + percent(&m.top) + " of the time"
 	}
-	g.text(x+34, y+27, "small", label)
+	marks.text(38, 42, "small", label)
+	return colours.done() + marks.done()
 }

@@ -15,6 +15,7 @@ import (
 // power of two and not shorter than half of it.
 type waitBuckets struct {
 	buckets []waitBucket // ascending by below
+	counted bool         // every wait, by the event's histogram
 	note    string
 }
 
@@ -42,7 +43,7 @@ func newWaitBuckets(s *series.Series) *waitBuckets {
 		}
 	}
 	if len(counted) > 0 {
-		return &waitBuckets{sortBuckets(counted), "From the event's histogram, which counts every wait."}
+		return &waitBuckets{sortBuckets(counted), true, "From the event's histogram, which counts every wait."}
 	}
 	for i := range s.Waits {
 		w := &s.Waits[i]
@@ -57,7 +58,7 @@ func newWaitBuckets(s *series.Series) *waitBuckets {
 	if s.Filtered {
 		note = "The spool holds long waits only: nothing is known here of the shorter ones. " + note
 	}
-	return &waitBuckets{sortBuckets(counted), note}
+	return &waitBuckets{sortBuckets(counted), false, note}
 }
 
 // bucketOf gives the bucket of a wait: the least power of two, in microseconds,
@@ -131,7 +132,11 @@ func waitFigure(f *domain.Finding, s *series.Series, id string) (template.HTML, 
 	}
 	g.line(10, bottom, 10+step*float64(len(w.buckets)), bottom, "axis")
 	w.legend(g, bottom+44, id, threshold, straddles)
-	return g.done(), w.note + " Buckets double in length; heights are on a logarithmic scale."
+	note := w.note
+	if source := f.Coverage.WaitSource; w.counted && source != nil && *source != "histogram" {
+		note += " The stalls come from " + sourceText(*source) + ", which meets only those waits that are on at the instant of a sample."
+	}
+	return g.done(), note + " Buckets double in length; heights are on a logarithmic scale."
 }
 
 func (w *waitBuckets) legend(g *svg, y float64, id string, threshold float64, straddles bool) {
@@ -154,7 +159,7 @@ func shortWait(us series.Micros) string {
 	v := float64(us)
 	switch {
 	case v < 1e3:
-		return strconv.FormatInt(us, 10) + " us"
+		return strconv.FormatInt(us, 10) + " µs"
 	case v < 1e6:
 		return withUnit(v/1e3, " ms")
 	}
