@@ -186,7 +186,7 @@ func missing(watch domain.Watch, p *path, pic *picture, set *stallSet, prm Param
 	case len(set.stalls) < prm.MinStalls && set.unplaced > 0:
 		return fmt.Sprintf("%d stalls lie in histogram intervals too long to place them (2 s at most)", set.unplaced)
 	case len(set.stalls) < prm.MinStalls:
-		return fmt.Sprintf("only %d stalls over %v in the window, at least %d are needed", len(set.stalls), prm.Threshold, prm.MinStalls)
+		return fmt.Sprintf("only %d stalls over %g ms in the window, at least %d are needed", len(set.stalls), float64(prm.Threshold)/1e6, prm.MinStalls)
 	}
 	return ""
 }
@@ -207,7 +207,7 @@ func coverage(s *series.Series, p *path, pic *picture, set *stallSet, c *coincid
 		cov.UnplacedStalls += c.unplaced
 		cov.Kappa = number(c.kappa)
 		if c.p.uncertainty > 0 {
-			cov.Notes = append(cov.Notes, fmt.Sprintf("placement carries whole seconds: its readings fit best %s, and the p-value pays for that choice", offsetText(c.offset)))
+			cov.Notes = append(cov.Notes, fmt.Sprintf("placement carries whole seconds: its readings fit best %s, which the p-value takes into account", offsetText(c.offset)))
 		}
 	}
 	if set.slowTicks > 0 {

@@ -201,13 +201,13 @@ func TestInsufficientDataNamesWhatIsMissing(t *testing.T) {
 		{"none of the three", func(s *series.Series) {
 			s.Waits, s.Ticks, s.Threads, s.Interrupts = nil, nil, nil, series.Matrix{}
 		}, "missing: " + waits + ", " + placement + " and " + interrupts},
-		{"no stall", func(s *series.Series) { s.Waits = nil }, "only 0 stalls over 100ms in the window, at least 5 are needed"},
+		{"no stall", func(s *series.Series) { s.Waits = nil }, "only 0 stalls over 100 ms in the window, at least 5 are needed"},
 		{"too few stalls", func(s *series.Series) {
 			s.Waits = nil
 			for k := range 4 {
 				slowCommit(s, float64(100*k)+50, 0.3)
 			}
-		}, "only 4 stalls over 100ms in the window, at least 5 are needed"},
+		}, "only 4 stalls over 100 ms in the window, at least 5 are needed"},
 		{"histograms read too seldom", func(s *series.Series) {
 			s.Waits = nil
 			for k := range 9 {

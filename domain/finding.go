@@ -1,6 +1,9 @@
 package domain
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // AnalysisSchema names the JSON contract that Finding marshals to; see
 // docs/METHOD.md. Fields may be added, never renamed.
@@ -56,10 +59,24 @@ type StallMark struct {
 	Exposure  string    `json:"exposure"` // "heavy", "sibling", "light", "shared" with the partner instance, "unknown"
 }
 
-// Window is half-open: [From, To).
+// Window is half-open: [From, To). An end that is not known is the zero time.
 type Window struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
+}
+
+// MarshalJSON gives ends that are not known as null.
+func (w Window) MarshalJSON() ([]byte, error) {
+	known := func(t time.Time) *time.Time {
+		if t.IsZero() {
+			return nil
+		}
+		return &t
+	}
+	return json.Marshal(struct {
+		From *time.Time `json:"from"`
+		To   *time.Time `json:"to"`
+	}{known(w.From), known(w.To)})
 }
 
 // Contains says whether t lies in [From, To).

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/corewait/corewait/domain"
 )
@@ -110,5 +111,6 @@ func (p *BondParser) spoil(err error) {
 // isInterfaceName applies the kernel's rule (dev_valid_name in net/core/dev.c):
 // at most 15 bytes, no blank, slash or colon.
 func isInterfaceName(name string) bool {
-	return name != "" && len(name) < 16 && name != "." && name != ".." && !strings.ContainsAny(name, " \t/:")
+	return name != "" && len(name) < 16 && name != "." && name != ".." &&
+		!strings.ContainsAny(name, "/:") && !strings.ContainsFunc(name, unicode.IsSpace)
 }

@@ -228,11 +228,11 @@ func portBehindDriver(name string) (port string, ok bool) {
 	return queueOwner(rest)
 }
 
-// queueOwner gives what stands before a suffix that only network queues have.
+// queueOwner gives the port before a suffix that only network queues have.
 func queueOwner(name string) (owner string, ok bool) {
 	for _, suffix := range []string{"-TxRx-", "-Tx-Rx-", "-txrx-", "-rxtx-", "-rx-", "-tx-", "-Rx-", "-Tx-", "-fp-"} {
 		if at := strings.LastIndex(name, suffix); at > 0 && allDigits(name[at+len(suffix):]) {
-			return name[:at], true
+			return name[:at], isInterfaceName(name[:at])
 		}
 	}
 	return "", false

@@ -1,6 +1,7 @@
 package procfmt
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/corewait/corewait/domain"
@@ -110,4 +111,19 @@ func TestEveryKernelLineOfX86IsKeptApart(t *testing.T) {
 			t.Errorf("%s: %s, want kernel", id, class)
 		}
 	}
+}
+
+func FuzzInterruptDevice(f *testing.F) {
+	for _, tt := range [][2]string{
+		{"120", "IR-PCI-MSI-edge      eth4-TxRx-0"}, {"24", "PCI-MSI 512000-edge      ahci[0000:00:1f.2], eth1"},
+		{"3", "GICv3  27 Level     arch_timer"}, {"40", "mlx5_comp3@pci:0000:3b:00.0"}, {"LOC", "Local timer interrupts"}, {"9", ""},
+	} {
+		f.Add(tt[0], tt[1])
+	}
+	f.Fuzz(func(t *testing.T, id, description string) {
+		device, class := InterruptDevice(id, description)
+		if device != strings.TrimSpace(device) || device != "" && class == domain.ClassKernel {
+			t.Fatalf("device %q of class %v", device, class)
+		}
+	})
 }

@@ -15,8 +15,9 @@ const minDiskFields = 14
 // DiskParser reads snapshots of /proc/diskstats one after the other: Begin,
 // Line for each row, Snapshot; or Parse. The snapshot is valid until the next Begin.
 type DiskParser struct {
-	snap domain.DiskSnapshot
-	seen map[string]struct{}
+	snap   domain.DiskSnapshot
+	seen   map[string]struct{}
+	fields int // of this snapshot's rows
 }
 
 // Begin starts a snapshot.
@@ -26,6 +27,7 @@ func (p *DiskParser) Begin() {
 		p.seen = make(map[string]struct{})
 	}
 	clear(p.seen)
+	p.fields = 0
 }
 
 // Rows is the number of rows taken since Begin.
@@ -33,9 +35,12 @@ func (p *DiskParser) Rows() int { return len(p.snap.Devices) }
 
 // Line takes one row. After an error the row is not part of the snapshot.
 func (p *DiskParser) Line(line []byte) error {
-	name, values, err := diskRow(line)
+	name, values, fields, err := diskRow(line)
 	if err != nil {
 		return err
+	}
+	if p.fields > 0 && fields != p.fields { // parts of two rows that a gap in a log joined
+		return fmt.Errorf("disk %s: %d fields, and rows before it have %d", name, fields, p.fields)
 	}
 	if _, repeated := p.seen[string(name)]; repeated {
 		return fmt.Errorf("%s %w", name, ErrRepeated)
@@ -54,6 +59,7 @@ func (p *DiskParser) Line(line []byte) error {
 		d.Device = string(name)
 	}
 	p.seen[d.Device] = struct{}{}
+	p.fields = fields
 	// values[0] is field 4, reads completed; merged requests and sectors lie between.
 	d.Reads, d.ReadMS, d.Writes, d.WriteMS, d.BusyMS = values[0], values[3], values[4], values[7], values[9]
 	return nil
@@ -90,33 +96,43 @@ func (p *DiskParser) Parse(data []byte) (*domain.DiskSnapshot, error) {
 
 // IsDiskRow says whether line is a row of /proc/diskstats.
 func IsDiskRow(line []byte) bool {
-	_, _, err := diskRow(line)
-	return err == nil
+	name, _, _, err := diskRow(line)
+	return err == nil && len(name) > 0
 }
 
 var errDiskRow = errors.New("not a row of /proc/diskstats")
 
-// diskRow splits a row into the device's name and its first eleven counters.
-func diskRow(line []byte) (name []byte, values [minDiskFields - 3]uint64, err error) {
+// diskRow splits a row into the device's name and its first eleven counters, and
+// counts its fields.
+func diskRow(line []byte) (name []byte, values [minDiskFields - 3]uint64, fields int, err error) {
 	for range 2 { // major and minor number
 		var word []byte
 		word, line = token(line)
 		if _, ok := number(word); !ok {
-			return nil, values, errDiskRow
+			return nil, values, 0, errDiskRow
 		}
 	}
 	name, line = token(line)
 	if len(name) == 0 || len(name) > 64 || isDigit(name[0]) {
-		return nil, values, errDiskRow
+		return nil, values, 0, errDiskRow
 	}
 	for i := range values {
 		var word []byte
 		word, line = token(line)
 		n, ok := number(word)
 		if !ok {
-			return nil, values, fmt.Errorf("disk %s: field %d of %d is %.20q", name, i+4, minDiskFields, word)
+			return nil, values, 0, fmt.Errorf("disk %s: field %d of %d is %.20q", name, i+4, minDiskFields, word)
 		}
 		values[i] = n
 	}
-	return name, values, nil
+	for fields = minDiskFields; ; fields++ {
+		var word []byte
+		word, line = token(line)
+		if len(word) == 0 {
+			return name, values, fields, nil
+		}
+		if _, ok := number(word); !ok {
+			return nil, values, 0, fmt.Errorf("disk %s: field %d is %.20q", name, fields+1, word)
+		}
+	}
 }

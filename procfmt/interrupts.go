@@ -25,8 +25,9 @@ var ErrEmpty = errors.New("empty: masked by a container runtime?")
 var ErrCut = errors.New("block is cut")
 
 // ErrOrder says that the numbers of interrupts do not ascend, as the kernel
-// prints them: another snapshot begins without its header.
-var ErrOrder = errors.New("rows start over: a header is missing, or rows were reordered")
+// prints them, that some are left out, or that one is torn: what follows may be
+// another snapshot's, whose header is missing.
+var ErrOrder = errors.New("what follows may be of another reading")
 
 // InterruptParser reads snapshots of /proc/interrupts one after the other,
 // either whole (Parse) or by line: Begin with the header, Line for each row,
@@ -37,12 +38,14 @@ type InterruptParser struct {
 	counts []uint64 // of all rows
 	begins []int    // where a row's counts begin in counts; negative for a row with one value
 
+	columns   rowColumns
 	lowest    uint64 // number that the next numbered row may have: they ascend
 	unended   bool   // the last row does not show its own end: it may be cut
 	unchanged bool   // the last row is named as in the snapshot before
 
 	rowsBefore int    // of the snapshot before
 	lastBefore string // ID of its last row
+	before     rowsBefore
 }
 
 // Begin starts a snapshot with its header line.
@@ -53,7 +56,8 @@ func (p *InterruptParser) Begin(header []byte) error {
 	}
 	p.snap.Lines = p.snap.Lines[:0]
 	p.counts, p.begins = p.counts[:0], p.begins[:0]
-	p.lowest, p.unended, p.unchanged = 0, false, false
+	p.lowest, p.unended, p.unchanged, p.before.indexed = 0, false, false, false
+	p.columns.header(header)
 	var err error
 	p.snap.CPUs, err = cpuHeader(header, p.snap.CPUs)
 	return err
@@ -70,9 +74,25 @@ func (p *InterruptParser) Line(line []byte) error {
 		return err
 	}
 	irq, numbered := number(id)
-	if numbered && irq < p.lowest {
+	if !numbered {
+		p.textBefore(id)
+		return p.row(line, id, rest, false)
+	}
+	if irq < p.lowest {
 		return fmt.Errorf("interrupt %d after interrupt %d: %w", irq, p.lowest-1, ErrOrder)
 	}
+	if err := p.checkPlace(id); err != nil {
+		return err
+	}
+	if err := p.row(line, id, rest, true); err != nil {
+		return p.afterTear(id, err)
+	}
+	p.lowest = irq + 1
+	return nil
+}
+
+// row takes a row that may follow here.
+func (p *InterruptParser) row(line, id, rest []byte, numbered bool) error {
 	if err := p.room(); err != nil {
 		return err
 	}
@@ -80,6 +100,7 @@ func (p *InterruptParser) Line(line []byte) error {
 	row := p.grow()
 	found, end, ok := counts(row, rest)
 	text := bytes.TrimSpace(rest[end:])
+	var err error
 	switch {
 	case !ok:
 		err = errTooLarge
@@ -93,13 +114,12 @@ func (p *InterruptParser) Line(line []byte) error {
 		err = fmt.Errorf("interrupt %s: %d counts for %d CPUs", id, found, len(row))
 	case beginsWithNumber(text):
 		err = fmt.Errorf("interrupt %s: more counts than the %d CPUs of the header", id, len(row))
+	case numbered:
+		err = p.checkDevice(id, text, len(line)-len(rest)+end, row)
 	}
 	if err != nil {
 		p.counts = p.counts[:begin]
 		return err
-	}
-	if numbered {
-		p.lowest = irq + 1
 	}
 	p.add(id, text)
 	p.begins[len(p.begins)-1] = begin

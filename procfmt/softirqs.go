@@ -16,6 +16,7 @@ type SoftirqParser struct {
 	snap   domain.SoftirqSnapshot
 	counts []uint64
 
+	columns    rowColumns
 	unended    bool // the last row does not show its own end
 	rowsBefore int
 	lastBefore string
@@ -39,6 +40,7 @@ func (p *SoftirqParser) Begin(header []byte) error {
 	}
 	p.snap.Names, p.snap.Counts = p.snap.Names[:0], p.snap.Counts[:0]
 	p.counts, p.unended = p.counts[:0], false
+	p.columns.header(header)
 	var err error
 	p.snap.CPUs, err = cpuHeader(header, p.snap.CPUs)
 	return err
@@ -70,6 +72,10 @@ func (p *SoftirqParser) Line(line []byte) error {
 	if !ok || n < width || len(bytes.TrimSpace(rest[end:])) > 0 {
 		p.counts = p.counts[:begin]
 		return fmt.Errorf("softirq %s: %d counts for %d CPUs", name, n, width)
+	}
+	if err := p.columns.check(len(line)-len(rest)+end, p.counts[begin:]); err != nil {
+		p.counts = p.counts[:begin]
+		return fmt.Errorf("softirq %s: %w", name, err)
 	}
 	p.addName(name)
 	p.unended = end == len(rest) && end < columnWidth*width

@@ -168,6 +168,11 @@ func TestDiskRowsOfEveryKernel(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want an error", name, snap, err)
 		}
 	}
+	var torn DiskParser
+	snap, err := torn.Parse([]byte("8 0 sda 10 11 12 13 14 15 16 17 18 19 20\n8 16 sdb 10 11 12 13 14 15 16 17 18 19 10 11 12 13 14\n"))
+	if err == nil || len(snap.Devices) != 1 {
+		t.Errorf("a row that a gap joined to another's end: %+v, %v; want it left out", snap, err)
+	}
 	var p DiskParser
 	const sda = "8 0 sda 10 11 12 13 14 15 16 17 18 19 20\n"
 	if snap, err := p.Parse([]byte(sda + sda)); !errors.Is(err, ErrRepeated) || snap != nil {
@@ -243,7 +248,7 @@ func FuzzStat(f *testing.F) {
 }
 
 func FuzzDiskstats(f *testing.F) {
-	f.Add([]byte("   8       0 sda 10 11 12 13 14 15 16 17 18 19 20\n 253 0 dm-0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"))
+	f.Add([]byte("   8       0 sda 10 11 12 13 14 15 16 17 18 19 20\n 253 0 dm-0 1 1 1 1 1 1 1 1 1 1 1\n"))
 	var p DiskParser
 	f.Fuzz(func(t *testing.T, data []byte) {
 		snap, err := p.Parse(data)
@@ -259,4 +264,18 @@ func FuzzDiskstats(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Five bytes are missing in the middle of NET_RX.
+func TestASoftirqRowOutOfItsColumnsIsLeftOut(t *testing.T) {
+	t.Parallel()
+	var p SoftirqParser
+	text := "                    CPU0       CPU1\n" +
+		"          HI:          1          0\n" +
+		"      NET_RX:         61   8016\n" +
+		"         RCU:          7          8\n"
+	snap, err := p.Parse([]byte(text))
+	if err == nil || fmt.Sprint(snap.Names) != "[HI RCU]" {
+		t.Errorf("rows %v, error %v", snap.Names, err)
+	}
 }

@@ -194,6 +194,24 @@ func TestBonds(t *testing.T) {
 	}
 }
 
+func FuzzCPUList(f *testing.F) {
+	for _, list := range []string{"", "0-7,16-23", " 0,2, 4\n", "8191", "3-1", "0-8191,0-8191"} {
+		f.Add(list)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		ids, err := ParseCPUList(list)
+		// "0-8191," names the most CPUs in the fewest bytes.
+		if err != nil && ids != nil || len(ids) > maxCPUs*(1+strings.Count(list, ",")) {
+			t.Fatalf("%d CPUs, error %v", len(ids), err)
+		}
+		for _, id := range ids {
+			if id < 0 || id >= maxCPUs {
+				t.Fatalf("CPU %d", id)
+			}
+		}
+	})
+}
+
 func FuzzBonding(f *testing.F) {
 	f.Add([]byte("Ethernet Channel Bonding Driver: v5\n\nBonding Mode: x\nCurrently Active Slave: a\nSlave Interface: a\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -10,19 +10,23 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/corewait/corewait/ingest/files"
 	"github.com/corewait/corewait/report"
 )
 
-// progress writes one line to a terminal while long inputs are read; elsewhere
-// it is silent.
+// progress writes one line to a terminal while long inputs are looked through
+// and read; elsewhere it is silent.
 type progress struct {
 	w     io.Writer // nil: silent
 	width func() int
 	now   func() time.Time
 
-	begun time.Time
 	next  time.Time // before which nothing is written
 	shown bool
+
+	stage files.Stage
+	begun time.Time // the stage
+	done  int64     // of the stage, last told
 }
 
 const (
@@ -51,22 +55,29 @@ func newProgress(w io.Writer) *progress {
 }
 
 func showProgress(w io.Writer, now func() time.Time, width func() int) *progress {
-	begun := now()
-	return &progress{w: w, now: now, width: width, begun: begun, next: begun.Add(quiet)}
+	return &progress{w: w, now: now, width: width, next: now().Add(quiet)}
 }
 
 // update replaces the line, at most ten times a second.
-func (p *progress) update(done, total int64, name string) {
+func (p *progress) update(stage files.Stage, done, total int64, name string) {
 	if p.w == nil || total <= 0 {
 		return
 	}
 	now := p.now()
+	if stage != p.stage || done < p.done { // a new stage, or the next node's files
+		p.stage, p.begun = stage, now
+	}
+	p.done = done
 	if now.Before(p.next) {
 		return
 	}
 	p.next, p.shown = now.Add(refresh), true
 	done = min(max(done, 0), total)
-	line := fmt.Sprintf("reading %3.0f %%%s  %s", 100*float64(done)/float64(total), remaining(now.Sub(p.begun), done, total), report.Clean(path.Base(name)))
+	left := ""
+	if stage == files.StageRead { // what comes after the other stages takes longer than they
+		left = remaining(now.Sub(p.begun), done, total)
+	}
+	line := fmt.Sprintf("%s %3.0f %%%s  %s", stage, 100*float64(done)/float64(total), left, report.Clean(path.Base(name)))
 	fmt.Fprint(p.w, "\r\x1b[K"+cutTo(line, p.width()-1)) // a full line would wrap
 }
 

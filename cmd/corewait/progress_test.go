@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/corewait/corewait/ingest/files"
 )
 
 // clock is a time that tests move on.
@@ -43,8 +45,9 @@ func TestProgressShowsPercentEstimateAndFile(t *testing.T) {
 			var out bytes.Buffer
 			c := &clock{time.Unix(0, 0)}
 			p := showProgress(&out, c.now, func() int { return tt.width })
+			p.update(files.StageRead, 0, 1, "begin")
 			c.at = c.at.Add(tt.after)
-			p.update(tt.done, tt.total, tt.file)
+			p.update(files.StageRead, tt.done, tt.total, tt.file)
 			want := tt.want
 			if want != "" {
 				want = "\r\x1b[K" + want
@@ -56,6 +59,37 @@ func TestProgressShowsPercentEstimateAndFile(t *testing.T) {
 	}
 }
 
+// What the first looks come to is told, and the estimate is of reading alone:
+// it begins anew with reading, and with the files of the next node. Half in 4 s
+// leaves 4 s.
+func TestProgressTellsWhatIsDoneWithTheFiles(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := &clock{time.Unix(0, 0)}
+	p := showProgress(&out, c.now, wide)
+	for _, tt := range []struct {
+		after time.Duration
+		stage files.Stage
+		done  int64
+		want  string
+	}{
+		{0, files.StageScan, 1, ""},
+		{4 * time.Second, files.StageScan, 50, "looking through  50 %  a.tar"},
+		{4 * time.Second, files.StageCompare, 10, "comparing  10 %  a.tar"},
+		{4 * time.Second, files.StageRead, 0, "reading   0 %  a.tar"},
+		{4 * time.Second, files.StageRead, 50, "reading  50 %  about 4s left  a.tar"},
+		{4 * time.Second, files.StageRead, 1, "reading   1 %  a.tar"},
+		{4 * time.Second, files.StageRead, 50, "reading  50 %  about 4s left  a.tar"},
+	} {
+		c.at = c.at.Add(tt.after)
+		out.Reset()
+		p.update(tt.stage, tt.done, 100, "in/a.tar")
+		if got := strings.TrimPrefix(out.String(), "\r\x1b[K"); got != tt.want {
+			t.Errorf("wrote %q, want %q", got, tt.want)
+		}
+	}
+}
+
 func TestProgressWritesAtMostTenTimesASecondAndClearsItsLine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
@@ -63,7 +97,7 @@ func TestProgressWritesAtMostTenTimesASecondAndClearsItsLine(t *testing.T) {
 	p := showProgress(&out, c.now, wide)
 	for range 3000 { // 3 s in steps of a millisecond
 		c.at = c.at.Add(time.Millisecond)
-		p.update(1, 100, "a")
+		p.update(files.StageRead, 1, 100, "a")
 	}
 	// Half a second of silence, then one every 100 ms: at 0.5, 0.6, ... 3.0 s.
 	if n := strings.Count(out.String(), "reading"); n != 26 {
@@ -91,7 +125,7 @@ func TestProgressIsSilentWhereThereIsNoTerminal(t *testing.T) {
 	}
 	defer f.Close()
 	for _, p := range []*progress{newProgress(f), newProgress(&bytes.Buffer{})} {
-		p.update(1, 2, "a")
+		p.update(files.StageRead, 1, 2, "a")
 		p.clear()
 		if p.w != nil {
 			t.Error("writes to what is no terminal")

@@ -72,10 +72,10 @@ func (b *Builder) choose(want Choice) ([]Choice, []string, error) {
 		}
 		if want.InstID < 0 && b.isElsewhere(id, sid, want.Node) {
 			i := b.instances[id]
-			return []Choice{{want.Node, sid, NoInstID}}, []string{fmt.Sprintf(
+			return []Choice{{Node: want.Node, Instance: sid, InstID: NoInstID}}, []string{fmt.Sprintf(
 				"the waits are of INST_ID %d, which is %s on %s, and not of %s on this node", id, i.Name, ShortHost(i.Host), sid)}, nil
 		}
-		return []Choice{{want.Node, sid, id}}, nil, nil
+		return []Choice{{Node: want.Node, Instance: sid, InstID: id}}, nil, nil
 	default:
 		return b.pair(want, sids, ids)
 	}
@@ -83,11 +83,11 @@ func (b *Builder) choose(want Choice) ([]Choice, []string, error) {
 
 func choices(node string, sids []string, id int) []Choice {
 	if len(sids) == 0 {
-		return []Choice{{node, "", id}}
+		return []Choice{{Node: node, InstID: id}}
 	}
 	out := make([]Choice, len(sids))
 	for i, s := range sids {
-		out[i] = Choice{node, s, id}
+		out[i] = Choice{Node: node, Instance: s, InstID: id}
 	}
 	return out
 }
@@ -164,7 +164,7 @@ func (b *Builder) pair(want Choice, sids []string, ids []int) ([]Choice, []strin
 			return nil, nil, &AmbiguousError{"--instance", fmt.Sprintf("this node runs %s and the waits of INST_ID %d may be of either", strings.Join(sids, " and "), id)}
 		}
 		used[id] = id >= 0
-		out = append(out, Choice{want.Node, sid, id})
+		out = append(out, Choice{Node: want.Node, Instance: sid, InstID: id})
 	}
 	if !slices.ContainsFunc(out, func(c Choice) bool { return c.InstID >= 0 }) {
 		return nil, nil, &AmbiguousError{"--instance", fmt.Sprintf("this node runs %s and nothing says whose waits those of INST_ID %s are", strings.Join(sids, " and "), joinInts(ids))}
@@ -215,7 +215,13 @@ func (b *Builder) instIDs() []int {
 }
 
 // Build gives the series of a choice. It may be called for several choices.
-func (b *Builder) Build(c Choice) *Series {
+func (b *Builder) Build(c Choice) *Series { return b.build(c, false) }
+
+// BuildFromHistograms is Build without the watched waits of ASH, so that
+// histograms tell.
+func (b *Builder) BuildFromHistograms(c Choice) *Series { return b.build(c, true) }
+
+func (b *Builder) build(c Choice, histogramsOnly bool) *Series {
 	b.endReadings()
 	topology := b.topology.build()
 	s := &Series{
@@ -227,7 +233,7 @@ func (b *Builder) Build(c Choice) *Series {
 	s.Disks = sortDisks(slices.Clone(b.disks))
 	s.Online = b.online(s)
 	b.buildThreads(s)
-	b.buildWaits(s)
+	b.buildWaits(s, histogramsOnly)
 	b.buildHistograms(s)
 	b.buildCounters(s)
 	s.Window = b.extent(s)
@@ -340,10 +346,11 @@ func hasDoubles(at []Micros) bool {
 	return false
 }
 
-func (b *Builder) buildWaits(s *Series) {
+func (b *Builder) buildWaits(s *Series, histogramsOnly bool) {
 	for k, w := range b.waits {
 		own := w.Event == b.watch.OwnWait
 		switch {
+		case s.takes(k.inst) && !own && histogramsOnly:
 		case s.takes(k.inst) && own:
 			s.OwnWaits = append(s.OwnWaits, w)
 		case s.takes(k.inst):

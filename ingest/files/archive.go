@@ -44,6 +44,7 @@ type unpacker struct {
 	in      *intake
 	give    func(content) error
 	refuse  func(name, reason string) // told of what cannot be unpacked
+	warn    func(name, why string)    // told of what is wrong with contents that were given
 	ordinal int
 	buffers []*bufio.Reader // one per layer that is open
 }
@@ -145,7 +146,7 @@ func (u *unpacker) tar(p packed, r *bufio.Reader) error {
 			return u.drain(p, r)
 		}
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // names are only names
-			return u.broken(p.name, fmt.Sprintf("breaks off after %d members", n), err)
+			return u.tarBroken(p, n, err)
 		}
 		if err := u.in.member(); err != nil {
 			return err
@@ -175,9 +176,30 @@ func (u *unpacker) tar(p packed, r *bufio.Reader) error {
 // compression around it notice some kinds of damage.
 func (u *unpacker) drain(p packed, r io.Reader) error {
 	if _, err := io.Copy(io.Discard, r); err != nil {
-		return u.broken(p.name, "damaged, what its members say may be wrong", err)
+		if !fatal(err) {
+			u.warn(p.name, damagedMembers)
+		}
+		return u.broken(p.name, damagedMembers, err)
 	}
 	return nil
+}
+
+// damagedMembers is said of an archive whose damage may lie within what its
+// members hold.
+const damagedMembers = "damaged, what its members say may be wrong"
+
+// tarBroken names a tar that breaks off after n members. In a compressed one the
+// damage may lie before the place where it shows.
+func (u *unpacker) tarBroken(p packed, n int, err error) error {
+	what := fmt.Sprintf("breaks off after %d members", n)
+	if n > 0 && !fatal(err) {
+		told := what + ": " + err.Error()
+		if p.compressed {
+			told += ": " + damagedMembers
+		}
+		u.warn(p.name, told)
+	}
+	return u.broken(p.name, what, err)
 }
 
 // sparse says whether a member has holes. They are not read: a kilobyte of

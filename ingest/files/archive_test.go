@@ -394,7 +394,7 @@ func TestLimitsEndTheScanNamingFileAndLimit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := tree(t, map[string]string{"f": tt.content})
-			_, err := scan(t.Context(), []string{dir}, tt.limits, toyFormats())
+			_, err := scan(t.Context(), []string{dir}, tt.limits, toyFormats(), nil)
 			var limit *LimitError
 			if !errors.As(err, &limit) || !strings.HasPrefix(below(dir, err.Error()), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want %s", err, tt.want)

@@ -1,6 +1,10 @@
 package files
 
-import "testing"
+import (
+	"os"
+	"regexp"
+	"testing"
+)
 
 // One target for each kind of file, through its own probe and reader. The
 // seeds are in fuzz_seeds_test.go, what must hold in fuzz_check_test.go.
@@ -41,6 +45,7 @@ func fuzzKind(f *testing.F, kind Kind) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
+		tooLong(t)
 		if p, ok := of.probe(text[:min(len(text), probeSize)]); ok && !p.first.IsZero() {
 			checkTime(t, "first time", p.first)
 		}
@@ -53,8 +58,29 @@ func fuzzKind(f *testing.F, kind Kind) {
 	})
 }
 
-// Every reader has a target of its own, and each seed reaches the reader that
-// it is meant for.
+// Every kind of file has a target of its own.
+func TestEveryKindIsFuzzed(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("fuzz_readers_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, err := os.ReadFile("kinds.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := regexp.MustCompile(`(?m)^\t(Kind\w+) `).FindAllSubmatch(named, -1)
+	if len(kinds) != len(knownFormats()) {
+		t.Errorf("%d kinds and %d readers", len(kinds), len(knownFormats()))
+	}
+	for _, k := range kinds {
+		if !regexp.MustCompile(`(?m)^func Fuzz\w+\(f \*testing\.F\) +\{ fuzzKind\(f, ` + string(k[1]) + `\) \}$`).Match(text) {
+			t.Errorf("%s has no target", k[1])
+		}
+	}
+}
+
+// Each seed reaches the reader that it is meant for.
 func TestEveryKindHasSeedsThatItsReaderReads(t *testing.T) {
 	t.Parallel()
 	for _, of := range knownFormats() {

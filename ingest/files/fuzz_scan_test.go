@@ -1,7 +1,10 @@
 package files
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -28,6 +31,33 @@ func (nothing) SystemEvent(domain.SystemEvent) error       { return nil }
 func (nothing) Counter(domain.Counter) error               { return nil }
 func (nothing) Instance(domain.Instance) error             { return nil }
 
+// FuzzXZ opens the container of .xz files, which is read here; FuzzScan opens
+// the others too, whose readers are libraries.
+func FuzzXZ(f *testing.F) {
+	plain := toy("kind=interrupts host=db1", 1, 2, 3)
+	for _, seed := range []string{xzed(f, plain), xzed(f, ""), xzed(f, plain) + "\x00\x00\x00\x00" + xzed(f, plain), xzMagic, xzed(f, plain)[:40]} {
+		f.Add([]byte(seed))
+	}
+	const room = 1 << 20
+	f.Fuzz(func(t *testing.T, data []byte) {
+		read := func() (string, error) {
+			z, err := newXZReader(bufio.NewReader(bytes.NewReader(data)), room)
+			if err != nil {
+				return "", err
+			}
+			content, err := io.ReadAll(io.LimitReader(z, room))
+			return string(content), err
+		}
+		content, err := read()
+		if errors.Is(err, io.EOF) {
+			t.Error("an end where none may be is no io.EOF")
+		}
+		if again, _ := read(); again != content {
+			t.Errorf("read %q, then %q", content, again)
+		}
+	})
+}
+
 // FuzzScan scans a file of any bytes and reads what is found in it with the
 // readers of real files: neither may panic, and errors are limits only.
 func FuzzScan(f *testing.F) {
@@ -43,11 +73,12 @@ func FuzzScan(f *testing.F) {
 	formats := append(toyFormats(), knownFormats()...)
 	limits := Limits{MaxDecompressed: 8 << 20, MaxMembers: 100}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		tooLong(t)
 		path := filepath.Join(t.TempDir(), "f")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := scan(t.Context(), []string{path}, limits, formats)
+		s, err := scan(t.Context(), []string{path}, limits, formats, nil)
 		var limit *LimitError
 		if errors.As(err, &limit) {
 			return

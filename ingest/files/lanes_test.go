@@ -147,7 +147,7 @@ func TestCPUTimesOfProcComeAfterThoseOfTools(t *testing.T) {
 		"a.log":      "2026-11-30T10:00:00Z\n" + seedInterrupts + seedStat + seedDisks + "2026-11-30T10:00:05Z\n" + seedInterrupts + seedStat + seedDisks,
 		"mpstat.txt": mpstat.String(),
 	})
-	s, err := Scan(t.Context(), []string{dir}, Limits{})
+	s, err := Scan(t.Context(), []string{dir}, Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

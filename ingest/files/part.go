@@ -144,6 +144,10 @@ func (r *partReading) take(src *source, open func() (io.Reader, func(), error)) 
 		in.problem(line, "longer than "+bytesInWords(maxLine)+": not read")
 	})
 	err = src.format.read(r.ctx, in, sink)
+	if sink.failed == nil {
+		// What a reader leaves may hold damage, and the checksum comes behind it.
+		_, _ = io.Copy(io.Discard, stream) // the stream remembers what broke it
+	}
 	switch {
 	case r.ctx.Err() != nil:
 		return r.ctx.Err()
@@ -167,12 +171,13 @@ func (r *partReading) take(src *source, open func() (io.Reader, func(), error)) 
 	return nil
 }
 
-// brokenOff says how a file broke off. A packed file that was cut holds true
-// values up to there. In one that was damaged the damage lies before the place
-// where unpacking noticed it, in gzip up to the file's end.
+// brokenOff says how a packed file broke off. One that was cut holds true values
+// up to there; but damage can look like a cut, and the checksum that would tell
+// lies at the end. In one that was damaged the damage lies before the place where
+// unpacking noticed it, in gzip up to the file's end.
 func brokenOff(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return "breaks off, cut short: read up to there"
+		return "breaks off, cut short: read up to there, without the checksum at the end that would vouch for it"
 	}
 	return "breaks off, damaged (" + err.Error() + "): read up to there, and what stands before may be wrong"
 }

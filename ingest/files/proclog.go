@@ -75,6 +75,7 @@ type procLog struct {
 	// they began; held those that wait to be sent until it is known whether
 	// the file has time lines at all.
 	met, held [procBlocks]int
+	gap       int // line since the last time line where rows are missing; 0 none
 
 	kind procBlock // what the file holds: interrupts where there are any, else what came first
 	hostOfFile
@@ -135,12 +136,13 @@ func (l *procLog) line(line []byte) error {
 		l.last = l.in.lines.number
 	case l.block == blockSkipped, isCommentLine(line):
 	case errors.Is(rowErr, procfmt.ErrOrder), errors.Is(rowErr, procfmt.ErrRepeated):
+		l.in.problem(l.in.lines.number, rowErr.Error())
+		l.gap = l.in.lines.number
 		skipping := l.block
 		if err := l.end(); err != nil {
 			return err
 		}
 		l.block, l.skipping = blockSkipped, skipping
-		l.in.problem(l.in.lines.number, rowErr.Error())
 	default:
 		if l.kind == blockNone {
 			l.strange++
@@ -193,6 +195,9 @@ func (l *procLog) boundary(line []byte, rowErr error) (done bool, err error) {
 		l.stat.Begin()
 		l.firstRow(l.stat.Line(line))
 	case procfmt.IsDiskRow(line):
+		if l.block == blockDisks && !errors.Is(rowErr, procfmt.ErrRepeated) {
+			return false, nil // a torn row
+		}
 		if started, err := l.start(blockDisks); !started || err != nil {
 			return true, err
 		}
@@ -271,6 +276,11 @@ func (l *procLog) start(b procBlock) (started bool, err error) {
 
 // admit says whether a block of that file may follow here.
 func (l *procLog) admit(b procBlock) bool {
+	if l.gap > 0 {
+		l.block, l.skipping = blockSkipped, b
+		l.in.problem(l.begin, fmt.Sprintf("%s behind a gap (line %d) that a time line may be missing in; not used", b, l.gap))
+		return false
+	}
 	if l.met[b] > 0 {
 		l.block, l.skipping = blockSkipped, b
 		l.in.problem(l.begin, fmt.Sprintf("another %s without a time line after that of line %d: two readings or two hosts; not used", b, l.met[b]))
@@ -330,8 +340,9 @@ func (l *procLog) end() error {
 // endReading closes a block that a snapshot is made of.
 func (l *procLog) endReading(b procBlock) error {
 	rows, err := l.close(b)
-	if err != nil {
+	if err != nil && l.gap == 0 {
 		l.in.problem(l.last, err.Error())
+		l.gap = l.last
 	}
 	if rows == 0 {
 		l.in.problem(l.begin, fmt.Sprintf("%s without a row that can be read", b))
@@ -402,7 +413,7 @@ func (l *procLog) time(t procTime) error {
 		}
 	}
 	l.at = t.after(l.at, l.in.zone)
-	l.met, l.held = [procBlocks]int{}, [procBlocks]int{}
+	l.met, l.held, l.gap = [procBlocks]int{}, [procBlocks]int{}, 0
 	return nil
 }
 

@@ -216,7 +216,7 @@ ctxt 12345
 btime 1796000000
 procs_running 2
 procs_blocked 1
-   8       0 sda 10 1 20 30 40 5 60 70 0 80 90 0 0 0 0
+   8       0 sda 10 1 20 30 40 5 60 70 0 80 90 0 0 0 0 0 0
  253       0 dm-0 11 1 20 31 41 5 60 71 0 81 91 0 0 0 0 0 0
 ==> /proc/net/bonding/bond1 <==
 Ethernet Channel Bonding Driver: v5.10.0

@@ -11,10 +11,6 @@ import (
 	"github.com/corewait/corewait/ingest"
 )
 
-// Progress is told how many bytes on disk have been read of how many, and a
-// file being read. It is told from several goroutines, one at a time.
-type Progress func(done, total int64, name string)
-
 // Report says what reading a node's files came to.
 type Report struct {
 	Inputs   []domain.Input // one for each file, by name
@@ -47,7 +43,10 @@ func (s *Set) read(ctx context.Context, node string, zones Zones, to ingest.Sink
 	}
 	pending, copies := dropCopies(pending)
 	zones.order(pending)
-	all := &reading{set: s, zones: zones, to: &sharedSink{to: to}, tracker: newTracker(progress, s.files, pending)}
+	all := &reading{set: s, zones: zones, to: &sharedSink{to: to}, tracker: newTracker(progress, StageRead, s.files)}
+	for _, src := range pending {
+		all.tracker.expect(src.file)
+	}
 	outcomes, err := all.parts(ctx, partLanes(pending), room)
 	if err != nil {
 		return nil, err

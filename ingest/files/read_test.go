@@ -192,6 +192,43 @@ func TestAFileThatWentAwayIsTold(t *testing.T) {
 	}
 }
 
+// An archive is looked through from end to end, and files that begin alike are
+// compared: both take long where they are large, so both are told.
+func TestProgressIsToldBeforeTheFilesAreRead(t *testing.T) {
+	t.Parallel()
+	for name, long := range map[string]map[string]string{
+		"plain files":      {"a": longToy(), "b": longToy() + "1\n"},
+		"an archive":       {"a.tar.gz": gzipped(t, tarred(t, entry{"x/a", longToy()}, entry{"x/b", longToy() + "1\n"}))},
+		"a zip archive":    {"a.zip": zipped(t, entry{"x/a", longToy()}, entry{"x/b", longToy() + "1\n"})},
+		"an empty one too": {"a": "", "b": longToy(), "c": longToy() + "1\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := tree(t, long)
+			last := map[Stage]int64{}
+			told := map[Stage]int{}
+			var total int64
+			s, err := scan(t.Context(), []string{dir}, Limits{}, toyFormats(), func(stage Stage, done, of int64, name string) {
+				if done <= last[stage] || done > of || !strings.HasPrefix(name, dir) {
+					t.Errorf("%s: %d of %d after %d in %q", stage, done, of, last[stage], name)
+				}
+				last[stage], total = done, of
+				told[stage]++
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var size int64
+			for _, f := range s.files {
+				size += f.size
+			}
+			if last[StageScan] != size || total != size || told[StageScan] < len(long)-1 || told[StageCompare] < 1 || told[StageRead] > 0 {
+				t.Errorf("reached %v of %d bytes, told %v times", last, size, told)
+			}
+		})
+	}
+}
+
 func TestProgressGrowsToTheSizeOfTheFiles(t *testing.T) {
 	t.Parallel()
 	s := scanTree(t, tree(t, map[string]string{"a": longToy(), "b.gz": gzipped(t, longToy()+"1\n")}), Limits{})
@@ -200,8 +237,8 @@ func TestProgressGrowsToTheSizeOfTheFiles(t *testing.T) {
 		total += f.size
 	}
 	var last int64
-	_, err := s.Read(t.Context(), "db1", Zones{}, &numbers{}, func(done, of int64, name string) {
-		if done <= last || done > of || of != total || name == "" {
+	_, err := s.Read(t.Context(), "db1", Zones{}, &numbers{}, func(stage Stage, done, of int64, name string) {
+		if stage != StageRead || done <= last || done > of || of != total || name == "" {
 			t.Errorf("progress %d of %d after %d of %d in %q", done, of, last, total, name)
 		}
 		last = done

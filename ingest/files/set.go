@@ -56,27 +56,32 @@ type Set struct {
 // Scan looks at the files and folders named by paths and tells what they are.
 // It reads the beginning of each file, and archives from end to end. It fails
 // where a path does not exist, a limit is exceeded or ctx ends; a file that is
-// of no known kind or cannot be unpacked is in Unknown.
-func Scan(ctx context.Context, paths []string, limits Limits) (*Set, error) {
-	return scan(ctx, paths, limits, knownFormats()) //nolint:contextcheck // probes look at bytes in memory
+// of no known kind or cannot be unpacked is in Unknown. progress may be nil.
+func Scan(ctx context.Context, paths []string, limits Limits, progress Progress) (*Set, error) {
+	return scan(ctx, paths, limits, knownFormats(), progress) //nolint:contextcheck // probes look at bytes in memory
 }
 
-func scan(ctx context.Context, paths []string, limits Limits, formats []format) (*Set, error) {
+func scan(ctx context.Context, paths []string, limits Limits, formats []format, progress Progress) (*Set, error) {
 	limits = limits.orDefaults()
 	found, unknown, err := walk(ctx, paths, limits)
 	if err != nil {
 		return nil, err
 	}
 	s := &Set{limits: limits, files: found, unknown: unknown}
+	tracker := newTracker(progress, StageScan, found)
 	for i := range s.files {
-		if err := s.scanFile(ctx, i, formats); err != nil {
+		tracker.expect(i)
+	}
+	for i := range s.files {
+		if err := s.scanFile(ctx, i, formats, tracker.in(i)); err != nil {
 			return nil, err
 		}
+		tracker.finished(i)
 	}
 	slices.SortStableFunc(s.sources, func(a, b *source) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(s.unknown, func(a, b Unknown) int { return strings.Compare(a.Name, b.Name) })
 	s.place()
-	if err := s.hashAlike(ctx); err != nil {
+	if err := s.hashAlike(ctx, progress); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -101,12 +106,17 @@ func (s *Set) Unknown() []Unknown { return slices.Clone(s.unknown) }
 // files that cannot be placed.
 func (s *Set) Warnings() []string { return slices.Clone(s.warnings) }
 
+func (s *Set) warn(name, why string) { s.warnings = append(s.warnings, name+": "+why) }
+
+// silent tells nobody what was told in the first pass.
+func silent(string, string) {}
+
 func (s *Set) refuse(name, reason string) {
 	s.unknown = append(s.unknown, Unknown{Name: name, Reason: reason})
 }
 
 // scanFile recognises the contents of one file on disk.
-func (s *Set) scanFile(ctx context.Context, file int, formats []format) error {
+func (s *Set) scanFile(ctx context.Context, file int, formats []format, onRead func(int64)) error {
 	give := func(c content) error {
 		head, err := c.r.Peek(probeSize)
 		if fatal(err) {
@@ -127,7 +137,7 @@ func (s *Set) scanFile(ctx context.Context, file int, formats []format) error {
 		})
 		return nil
 	}
-	return s.unpack(ctx, file, nil, give, s.refuse)
+	return s.unpack(ctx, file, onRead, give, s.refuse, s.warn)
 }
 
 const byteOrderMark = "\xef\xbb\xbf"
@@ -157,8 +167,8 @@ func unknownReason(head []byte, err error) string {
 }
 
 // unpack opens one file on disk and gives its contents. What cannot be opened
-// or unpacked is refused by name.
-func (s *Set) unpack(ctx context.Context, file int, onRead func(int64), give func(content) error, refuse func(name, reason string)) error {
+// or unpacked is refused by name; warn is told of damage in what was given.
+func (s *Set) unpack(ctx context.Context, file int, onRead func(int64), give func(content) error, refuse, warn func(name, why string)) error {
 	d := s.files[file]
 	f, err := os.Open(d.path)
 	if err != nil {
@@ -167,7 +177,7 @@ func (s *Set) unpack(ctx context.Context, file int, onRead func(int64), give fun
 	}
 	defer f.Close()
 	in := &intake{ctx: ctx, name: d.name, limits: s.limits, onRead: onRead}
-	u := &unpacker{in: in, give: give, refuse: refuse}
+	u := &unpacker{in: in, give: give, refuse: refuse, warn: warn}
 	p := &packedFile{in: in, f: f, room: -1}
 	return u.open(packed{
 		name: d.name, base: path.Base(d.key), place: strings.Split(path.Dir(d.key), "/"),
@@ -194,7 +204,7 @@ func (s *Set) pass(ctx context.Context, file int, wanted map[int]*source, onRead
 			return errEnough
 		}
 		return nil
-	}, func(string, string) {}) // told in the first pass
+	}, silent, silent)
 	if errors.Is(err, errEnough) {
 		return nil
 	}
@@ -203,12 +213,13 @@ func (s *Set) pass(ctx context.Context, file int, wanted map[int]*source, onRead
 
 // hashAlike hashes the whole content of sources that begin alike, so that
 // copies, packed or not, are read once.
-func (s *Set) hashAlike(ctx context.Context) error {
+func (s *Set) hashAlike(ctx context.Context, progress Progress) error {
 	alike := map[[sha256.Size]byte][]*source{}
 	for _, src := range s.sources {
 		alike[src.head] = append(alike[src.head], src)
 	}
 	wanted := map[int]map[int]*source{} // by file on disk, then ordinal
+	tracker := newTracker(progress, StageCompare, s.files)
 	for _, group := range alike {
 		for _, src := range group {
 			switch {
@@ -220,11 +231,12 @@ func (s *Set) hashAlike(ctx context.Context) error {
 					wanted[src.file] = map[int]*source{}
 				}
 				wanted[src.file][src.ordinal] = src
+				tracker.expect(src.file)
 			}
 		}
 	}
 	for file, sources := range wanted {
-		if err := s.pass(ctx, file, sources, nil, hashContent); err != nil {
+		if err := s.pass(ctx, file, sources, tracker.in(file), hashContent); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func TestLabelledCasesAreRecognisedAndReadWhole(t *testing.T) {
 			for _, e := range entries {
 				want[e.Name()] = kinds[e.Name()]
 			}
-			s, err := Scan(t.Context(), []string{dir}, Limits{})
+			s, err := Scan(t.Context(), []string{dir}, Limits{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

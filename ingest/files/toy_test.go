@@ -144,7 +144,7 @@ func tree(t *testing.T, files map[string]string) string {
 // scanTree scans a folder with the toy formats.
 func scanTree(t *testing.T, dir string, limits Limits) *Set {
 	t.Helper()
-	s, err := scan(t.Context(), []string{dir}, limits, toyFormats())
+	s, err := scan(t.Context(), []string{dir}, limits, toyFormats(), nil)
 	if err != nil {
 		t.Fatalf("scan: %v", err)
 	}

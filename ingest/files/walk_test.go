@@ -87,7 +87,7 @@ func TestALinkGivenAsPathIsFollowed(t *testing.T) {
 func TestAPathGivenTwiceIsReadOnce(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"a": toy("kind=interrupts", 1)})
-	s, err := scan(t.Context(), []string{dir, filepath.Join(dir, "a"), dir + "/../" + filepath.Base(dir)}, Limits{}, toyFormats())
+	s, err := scan(t.Context(), []string{dir, filepath.Join(dir, "a"), dir + "/../" + filepath.Base(dir)}, Limits{}, toyFormats(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestPathsThatCannotBeReadEndTheScan(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := scan(t.Context(), []string{tt.path}, tt.limits, toyFormats())
+			_, err := scan(t.Context(), []string{tt.path}, tt.limits, toyFormats(), nil)
 			if err == nil || below(dir, err.Error()) != strings.TrimPrefix(tt.want, "/") {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
@@ -140,7 +140,7 @@ func TestScanEndsWithItsContext(t *testing.T) {
 	dir := tree(t, map[string]string{"a": toy("kind=interrupts", 1)})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := scan(ctx, []string{dir}, Limits{}, toyFormats()); !errors.Is(err, context.Canceled) {
+	if _, err := scan(ctx, []string{dir}, Limits{}, toyFormats(), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want cancelled", err)
 	}
 }

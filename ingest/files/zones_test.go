@@ -229,3 +229,21 @@ func TestZoneNames(t *testing.T) {
 		}
 	}
 }
+
+func FuzzParseZone(f *testing.F) {
+	for _, s := range []string{"Z", "UTC", "Asia/Seoul", "+09:00", "-0330", "+14", "Local", "../etc/passwd", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		zone, err := ParseZone(s)
+		if (zone == nil) != (err != nil) || zone == time.Local {
+			t.Fatalf("zone %v, error %v", zone, err)
+		}
+		if zone == nil {
+			return
+		}
+		if _, seconds := time.Unix(0, 0).In(zone).Zone(); max(seconds, -seconds) > int(maxOffset.Seconds()) {
+			t.Fatalf("offset of %d s", seconds)
+		}
+	})
+}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/corewait/corewait/ingest/files"
 	"github.com/corewait/corewait/internal/analysis"
 )
 
@@ -175,8 +176,8 @@ func TestCancellingInTheMiddleOfALogEndsWithinASecond(t *testing.T) {
 	defer cancel()
 	o := options(path)
 	var asked time.Time
-	o.Progress = func(done, total int64, _ string) {
-		if asked.IsZero() && done > total/4 {
+	o.Progress = func(stage files.Stage, done, total int64, _ string) {
+		if asked.IsZero() && stage == files.StageRead && done > total/4 {
 			asked = time.Now()
 			cancel()
 		}

@@ -42,12 +42,17 @@ type options struct {
 	watch    domain.Watch
 }
 
+// validateFiles is validate for what reads files.
+func (o Options) validateFiles() (*options, error) {
+	if len(o.Paths) == 0 {
+		return nil, usage("no files: name files or folders")
+	}
+	return o.validate()
+}
+
 // validate checks the options and reads times and zones.
 func (o Options) validate() (*options, error) {
 	v := &options{Options: o}
-	if len(o.Paths) == 0 {
-		return nil, usage("no files: name files or folders to analyse")
-	}
 	if o.Params.Threshold <= 0 {
 		return nil, usage("--threshold %v: must be over zero, as 100ms", o.Params.Threshold)
 	}

@@ -25,30 +25,40 @@ type Result struct {
 // Run reads the files and analyses each node and instance in them. Its errors
 // wrap ErrUsage or ErrInput where the caller is to blame or the input is.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	v, err := o.validate()
+	v, err := o.validateFiles()
 	if err != nil {
 		return nil, err
 	}
-	set, err := files.Scan(ctx, o.Paths, o.Limits)
+	set, err := files.Scan(ctx, o.Paths, o.Limits, o.Progress)
 	if err != nil {
 		return nil, inputError(ctx, err)
 	}
-	res := &Result{Unknown: set.Unknown()}
 	nodes, err := v.nodes(set)
 	if err != nil {
 		return nil, err
 	}
+	res, err := each(nodes, func(n files.Node, res *Result) error { return v.node(ctx, set, n, res) })
+	if err != nil {
+		return nil, err
+	}
+	res.Unknown = set.Unknown()
+	return res, nil
+}
+
+// each analyses nodes one after the other. One that holds nothing to analyse is
+// left out, with a warning, where others do.
+func each[N any](nodes []N, analyse func(N, *Result) error) (*Result, error) {
+	res := &Result{}
 	var notUsable []error
 	for _, n := range nodes {
-		problems, err := v.node(ctx, set, n, res)
+		err := analyse(n, res)
+		if err != nil && len(nodes) > 1 && skips(err) {
+			notUsable = append(notUsable, err)
+			continue
+		}
 		if err != nil {
-			if len(nodes) > 1 && skips(err) {
-				notUsable = append(notUsable, err)
-				continue
-			}
 			return nil, err
 		}
-		res.Problems = append(res.Problems, problems...)
 	}
 	if len(res.Findings) == 0 {
 		return nil, errors.Join(notUsable...)
@@ -92,38 +102,65 @@ func (v *options) nodes(set *files.Set) ([]files.Node, error) {
 	return []files.Node{n}, nil
 }
 
-// node analyses every instance of one node that was asked for.
-func (v *options) node(ctx context.Context, set *files.Set, n files.Node, res *Result) (problems []string, err error) {
+func (v *options) builder() *series.Builder {
+	return series.NewBuilder(v.watch, domain.Window{From: v.from, To: v.to})
+}
+
+// node reads the files of one node and analyses every instance of it that was
+// asked for.
+func (v *options) node(ctx context.Context, set *files.Set, n files.Node, res *Result) error {
 	zones, timezone, zoneWarnings := set.ResolveZones(n.Name, v.db, v.host)
-	b := series.NewBuilder(v.watch, domain.Window{From: v.from, To: v.to})
-	report, err := set.Read(ctx, n.Name, zones, b, v.Progress)
+	g := gathered{node: n.Name, builder: v.builder(), timezone: timezone}
+	report, err := set.Read(ctx, n.Name, zones, g.builder, v.Progress)
 	if err != nil {
-		return nil, inputError(ctx, err)
+		return inputError(ctx, err)
 	}
-	host, oracle, ash := b.Extents()
-	if err := v.usable(set, n, report.Problems, host, oracle, ash); err != nil {
-		return nil, err
+	g.inputs, g.warnings = report.Inputs, slices.Concat(set.Warnings(), zoneWarnings, report.Warnings)
+	g.nothing = func() error { return nothingUsable(set, report.Problems) }
+	if err := v.judge(ctx, &g, res); err != nil {
+		return err
 	}
-	choices, warnings, err := b.Instances(series.Choice{Node: n.Name, Instance: v.Instance, InstID: v.InstID})
+	res.Problems = append(res.Problems, report.Problems...)
+	return nil
+}
+
+// gathered is what is known of one node, and how it became known.
+type gathered struct {
+	node     string
+	builder  *series.Builder
+	timezone domain.Timezone
+	warnings []string
+	inputs   []domain.Input
+	nothing  func() error // why there are no records
+}
+
+// judge analyses every instance of a node that was asked for.
+func (v *options) judge(ctx context.Context, g *gathered, res *Result) error {
+	if err := v.usable(g); err != nil {
+		return err
+	}
+	choices, warnings, err := g.builder.Instances(series.Choice{Node: g.node, Instance: v.Instance, InstID: v.InstID})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+		return fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	warnings = slices.Concat(set.Warnings(), zoneWarnings, report.Warnings, warnings)
 	for _, c := range choices {
-		s := b.Build(c)
+		s := v.build(g.builder, c)
 		if err := notTooLong(s.Window); err != nil {
-			return nil, err
+			return err
 		}
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
-		s.Warnings = append(s.Warnings, warnings...)
+		s.Warnings = slices.Concat(s.Warnings, g.warnings, warnings)
 		f := correlate.Analyze(s, v.Params)
-		f.Timezone, f.Inputs = timezone, report.Inputs
+		f.Timezone, f.Inputs = g.timezone, g.inputs
+		if s.Window == (series.Span{}) {
+			f.Window = domain.Window{} // nothing lies in time that the method could use
+		}
 		f.Warnings = append(f.Warnings, missingKinds(f)...)
 		res.Findings, res.Series = append(res.Findings, f), append(res.Series, s)
 	}
-	return report.Problems, nil
+	return nil
 }
 
 // longestWindow bounds what is analysed at once: the engine keeps what it knows
@@ -143,13 +180,14 @@ func notTooLong(w series.Span) error {
 var errNothing = errors.New("nothing usable")
 
 // usable checks that the host's and Oracle's records meet in time.
-func (v *options) usable(set *files.Set, n files.Node, problems []string, host, oracle, ash series.Span) error {
+func (v *options) usable(g *gathered) error {
+	host, oracle, ash := g.builder.Extents()
 	none := series.Span{}
 	if host == none && oracle == none {
 		if !v.from.IsZero() || !v.to.IsZero() {
-			return fmt.Errorf("%w: %w: no records between --from and --to%s", ErrInput, errNothing, ofNode(n.Name))
+			return fmt.Errorf("%w: %w: no records between --from and --to%s", ErrInput, errNothing, ofNode(g.node))
 		}
-		return fmt.Errorf("%w%s", nothingUsable(set, problems), ofNode(n.Name))
+		return fmt.Errorf("%w%s", g.nothing(), ofNode(g.node))
 	}
 	for _, o := range []struct {
 		what string

@@ -229,7 +229,7 @@ func (g *gathered) Placement(p domain.Placement) error {
 func read(t *testing.T, path string) (*gathered, *files.Set, *files.Report) {
 	t.Helper()
 	ctx := context.Background()
-	set, err := files.Scan(ctx, []string{path}, files.Limits{})
+	set, err := files.Scan(ctx, []string{path}, files.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
