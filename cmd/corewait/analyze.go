@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -36,18 +37,23 @@ func (o *output) flags(c *cobra.Command) {
 
 func analyzeCommand(stdout, stderr io.Writer) *cobra.Command {
 	out := &output{stdout: stdout, stderr: stderr}
+	var from stored
 	o := analysis.Options{Params: correlate.DefaultParams(), Limits: files.DefaultLimits()}
 	c := &cobra.Command{
-		Use:   "analyze PATH...",
-		Short: "find what stalled commits, from files",
+		Use:   "analyze PATH... | --collection NAME",
+		Short: "find what stalled commits, from files or from what was imported",
 		Long: `Reads files or folders (.gz .zst .bz2 .xz .zip .tar and combinations; each file
 is recognised by its content) and says which CPU core commits were waiting for,
 how strong the evidence is, and which other explanations it beats.`,
 		Example: `  corewait analyze incident/
-  corewait analyze --json --db-timezone Asia/Seoul collected.tar.gz`,
+  corewait analyze --json --db-timezone Asia/Seoul collected.tar.gz
+  corewait analyze --collection 2026-09-15`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case len(args) == 0 && from.collection == "":
 				return fmt.Errorf("%w: name files or folders to analyse (see %s --help)", errFlags, c.CommandPath())
+			case len(args) > 0 && from.collection != "":
+				return fmt.Errorf("%w: name files or a collection, not both", errFlags)
 			}
 			return nil
 		},
@@ -56,11 +62,13 @@ how strong the evidence is, and which other explanations it beats.`,
 				return fmt.Errorf("%w: --inst-id %d: must be 0 or more", errFlags, o.InstID)
 			}
 			o.Paths = args
-			return analyze(c, o, out)
+			return analyze(c, o, &from, out)
 		},
 	}
 	out.flags(c)
+	from.database.register(c)
 	f := c.Flags()
+	f.StringVar(&from.collection, "collection", "", "analyse the collection of that `NAME` in the store instead of files")
 	f.StringVar(&o.From, "from", "", "begin of the window, RFC 3339, or local with --timezone")
 	f.StringVar(&o.To, "to", "", "end of the window (exclusive)")
 	f.StringVar(&o.Timezone, "timezone", "", "zone of --from and --to where they carry none, as Asia/Seoul or +09:00")
@@ -75,13 +83,32 @@ how strong the evidence is, and which other explanations it beats.`,
 	return c
 }
 
-func analyze(c *cobra.Command, o analysis.Options, out *output) error {
+// stored names a collection of the store.
+type stored struct {
+	database   database
+	collection string
+}
+
+func (f *stored) run(ctx context.Context, o analysis.Options) (*analysis.Result, error) {
+	st, err := f.database.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	return analysis.RunStored(ctx, st, f.collection, o)
+}
+
+func analyze(c *cobra.Command, o analysis.Options, from *stored, out *output) error {
 	if err := errors.Join(out.validate(), out.spare(o.Paths)); err != nil {
 		return err
 	}
 	bar := newProgress(out.stderr)
 	o.Progress = bar.update
-	res, err := analysis.Run(c.Context(), o)
+	run := analysis.Run
+	if from.collection != "" {
+		run = from.run
+	}
+	res, err := run(c.Context(), o)
 	bar.clear()
 	if err != nil {
 		return err
@@ -95,18 +122,23 @@ func analyze(c *cobra.Command, o analysis.Options, out *output) error {
 // unknownShown is how many files that are not read are named one by one.
 const unknownShown = 20
 
-// write renders the findings; what could not be read goes to stderr.
-func (o *output) write(res *analysis.Result) error {
-	for i, u := range res.Unknown {
+// printUnread tells what could not be read.
+func printUnread(stderr io.Writer, unknown []files.Unknown, problems []string) {
+	for i, u := range unknown {
 		if i == unknownShown {
-			fmt.Fprintf(o.stderr, "corewait: ... and %d more files not read\n", len(res.Unknown)-i)
+			fmt.Fprintf(stderr, "corewait: ... and %d more files not read\n", len(unknown)-i)
 			break
 		}
-		fmt.Fprintf(o.stderr, "corewait: %s: not read: %s\n", report.Clean(u.Name), report.Clean(u.Reason))
+		fmt.Fprintf(stderr, "corewait: %s: not read: %s\n", report.Clean(u.Name), report.Clean(u.Reason))
 	}
-	for _, p := range res.Problems {
-		fmt.Fprintf(o.stderr, "corewait: %s\n", report.Clean(p))
+	for _, p := range problems {
+		fmt.Fprintf(stderr, "corewait: %s\n", report.Clean(p))
 	}
+}
+
+// write renders the findings; what could not be read goes to stderr.
+func (o *output) write(res *analysis.Result) error {
+	printUnread(o.stderr, res.Unknown, res.Problems)
 	for _, file := range []struct {
 		flag, name string
 		write      func(io.Writer, *analysis.Result) error

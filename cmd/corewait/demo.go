@@ -42,7 +42,7 @@ func demo(c *cobra.Command, keep string, out *output) error {
 	}
 	return analyze(c, analysis.Options{
 		Paths: []string{dir}, InstID: -1, Params: correlate.DefaultParams(), Limits: files.DefaultLimits(),
-	}, out)
+	}, &stored{}, out)
 }
 
 // demoFolder makes the folder for the files: the one to keep, which must not

@@ -86,7 +86,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		return fmt.Errorf("%w: %w (see %s --help)", errFlags, err, c.CommandPath())
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(analyzeCommand(stdout, stderr), collectCommand(stdout), demoCommand(stdout, stderr), versionCommand(stdout))
+	root.AddCommand(analyzeCommand(stdout, stderr), collectCommand(stdout), importCommand(stdout, stderr), demoCommand(stdout, stderr), migrateCommand(stdout), versionCommand(stdout))
 	return root
 }
 

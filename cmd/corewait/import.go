@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/corewait/corewait/correlate"
+	"github.com/corewait/corewait/ingest/files"
+	"github.com/corewait/corewait/internal/analysis"
+	"github.com/corewait/corewait/report"
+)
+
+func importCommand(stdout, stderr io.Writer) *cobra.Command {
+	var d database
+	var collection string
+	o := analysis.Options{Params: correlate.DefaultParams(), Limits: files.DefaultLimits(), InstID: -1}
+	c := &cobra.Command{
+		Use:   "import PATH...",
+		Short: "keep what files hold in the store, as a named collection",
+		Long: `Reads the files that analyze reads and keeps all they hold in a collection of
+the store, outside retention. The same files again change nothing. An import
+that broke off leaves no half collection: repeat it.`,
+		Example: `  corewait import --collection 2026-09-15 incident/
+  corewait analyze --collection 2026-09-15`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("%w: name files or folders to import (see %s --help)", errFlags, c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if collection == "" {
+				return fmt.Errorf("%w: name the collection with --collection", errFlags)
+			}
+			o.Paths = args
+			return importFiles(c, &d, collection, o, stdout, stderr)
+		},
+	}
+	d.register(c)
+	f := c.Flags()
+	f.StringVar(&collection, "collection", "", "the collection's `NAME`")
+	f.StringVar(&o.DBTimezone, "db-timezone", "", "zone of Oracle's times that carry none")
+	f.StringVar(&o.HostTimezone, "host-timezone", "", "zone of the host's times that carry none")
+	f.StringVar(&o.Node, "node", "", "the node (host) to import where the files hold several")
+	return c
+}
+
+func importFiles(c *cobra.Command, d *database, collection string, o analysis.Options, stdout, stderr io.Writer) error {
+	st, err := d.open(c.Context())
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	bar := newProgress(stderr)
+	o.Progress = bar.update
+	done, err := analysis.Import(c.Context(), st, collection, o)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	printUnread(stderr, done.Unknown, done.Problems)
+	for _, n := range done.Nodes {
+		for _, w := range n.Warnings {
+			fmt.Fprintf(stderr, "corewait: %s\n", report.Clean(w))
+		}
+		name := n.Name
+		if name == "" {
+			name = "a node without name"
+		}
+		fmt.Fprintf(stdout, "%s: %d records of %d files in collection %s", report.Clean(name), n.Records, n.Files, report.Clean(collection))
+		if n.Unread > 0 {
+			fmt.Fprintf(stdout, ", %d lines not read", n.Unread)
+		}
+		fmt.Fprintln(stdout)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/corewait/corewait/correlate/series"
+	"github.com/corewait/corewait/domain"
+	"github.com/corewait/corewait/ingest/files"
+	"github.com/corewait/corewait/store"
+)
+
+// Imported is what an import came to.
+type Imported struct {
+	Nodes    []ImportedNode
+	Problems []string        // "file:line: why"
+	Unknown  []files.Unknown // files that are not read, and why
+}
+
+// ImportedNode is one node of an import.
+type ImportedNode struct {
+	Name            string
+	Files           int
+	Records, Unread int64
+	Warnings        []string
+}
+
+// Import reads the files as Run does and keeps what they hold in a collection
+// of the store: of each node all there is, whatever instance, watch or window
+// is asked for. The same files again change nothing.
+func Import(ctx context.Context, st *store.Store, collection string, o Options) (*Imported, error) {
+	v, err := o.validateFiles()
+	if err != nil {
+		return nil, err
+	}
+	set, err := files.Scan(ctx, o.Paths, o.Limits, o.Progress)
+	if err != nil {
+		return nil, inputError(ctx, err)
+	}
+	nodes, err := v.nodes(set)
+	if err != nil {
+		return nil, err
+	}
+	done := &Imported{Unknown: set.Unknown()}
+	for _, n := range nodes {
+		if err := v.keep(ctx, st, collection, set, n, done); err != nil {
+			return nil, err
+		}
+	}
+	return done, nil
+}
+
+// keep reads one node into the store.
+func (v *options) keep(ctx context.Context, st *store.Store, collection string, set *files.Set, n files.Node, done *Imported) error {
+	to, err := st.Import(ctx, collection, n.Name)
+	if err != nil {
+		return err
+	}
+	zones, timezone, zoneWarnings := set.ResolveZones(n.Name, v.db, v.host)
+	intervals := series.NewIntervals(to)
+	report, err := set.Read(ctx, n.Name, zones, intervals, v.Progress)
+	if err != nil {
+		if failed := new(store.OperationError); errors.As(err, &failed) {
+			return failed // of the store, not of the input
+		}
+		return inputError(ctx, err)
+	}
+	if err := intervals.Flush(); err != nil {
+		return err
+	}
+	about := store.CollectionNode{
+		Timezone: timezone, Warnings: slices.Concat(set.Warnings(), zoneWarnings, report.Warnings), Inputs: report.Inputs,
+	}
+	if err := to.Close(ctx, about); err != nil {
+		return err
+	}
+	node := ImportedNode{Name: n.Name, Files: len(report.Inputs), Warnings: about.Warnings}
+	for _, in := range report.Inputs {
+		node.Records += in.Records
+		node.Unread += in.Unread
+	}
+	done.Nodes = append(done.Nodes, node)
+	done.Problems = append(done.Problems, report.Problems...)
+	return nil
+}
+
+// RunStored analyses each node and instance of a collection: what Run says of
+// the files that it was imported from.
+func RunStored(ctx context.Context, st *store.Store, collection string, o Options) (*Result, error) {
+	v, err := o.validate()
+	if err != nil {
+		return nil, err
+	}
+	c, err := st.CollectionByName(ctx, collection)
+	if err != nil {
+		return nil, asInput(err)
+	}
+	nodes, err := v.storedNodes(ctx, st, c)
+	if err != nil {
+		return nil, err
+	}
+	return each(nodes, func(n store.CollectedNode, res *Result) error { return v.stored(ctx, st, c, &n, res) })
+}
+
+// asInput makes a collection that is not there an error of the input.
+func asInput(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: %w: corewait import --collection makes one", ErrInput, err)
+	}
+	return err
+}
+
+// pageOfNodes is how many nodes of a collection are listed at once.
+const pageOfNodes = 500
+
+// storedNodes gives the nodes of a collection that were asked for.
+func (v *options) storedNodes(ctx context.Context, st *store.Store, c store.Collection) ([]store.CollectedNode, error) {
+	var all []store.CollectedNode
+	for after := store.Cursor(""); ; {
+		page, next, err := st.CollectionNodes(ctx, c.ID, store.Page{After: after, Limit: pageOfNodes})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if after = next; after == "" {
+			break
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: collection %q: no import into it was completed: import again", ErrInput, c.Name)
+	}
+	slices.SortFunc(all, func(a, b store.CollectedNode) int { return strings.Compare(a.Name, b.Name) })
+	if v.Node == "" {
+		return all, nil
+	}
+	for _, n := range all {
+		if series.ShortHost(n.Name) == series.ShortHost(v.Node) {
+			return []store.CollectedNode{n}, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: --node %s: collection %q has no such node", ErrInput, v.Node, c.Name)
+}
+
+// stored analyses one node of a collection.
+func (v *options) stored(ctx context.Context, st *store.Store, c store.Collection, n *store.CollectedNode, res *Result) error {
+	g := gathered{
+		node: n.Name, builder: v.builder(), timezone: n.Timezone, inputs: n.Inputs, warnings: slices.Concat(n.Warnings, n.Notes),
+		nothing: func() error {
+			return fmt.Errorf("%w: %w: no interrupts, placement or waits in collection %q", ErrInput, errNothing, c.Name)
+		},
+	}
+	err := st.Feed(ctx, store.Source{Node: n.Node, Collection: c.ID}, domain.Window{From: v.from, To: v.to}, g.builder)
+	if err != nil {
+		return err
+	}
+	return v.judge(ctx, &g, res)
+}

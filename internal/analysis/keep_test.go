@@ -1,0 +1,135 @@
+package analysis_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/corewait/corewait/domain"
+	"github.com/corewait/corewait/internal/analysis"
+	"github.com/corewait/corewait/internal/testdb"
+	"github.com/corewait/corewait/store"
+)
+
+func openStore(t *testing.T, o store.Options) *store.Store {
+	t.Helper()
+	o.URL = testdb.New(t)
+	st, err := store.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(st.Close)
+	return st
+}
+
+// sameFromStore imports a folder and holds the analysis of the collection to
+// that of the files, for the whole and for a window: every value of the
+// document, and the series.
+func sameFromStore(t *testing.T, st *store.Store, collection, dir string) {
+	t.Helper()
+	o := options(dir)
+	fromFiles, err := analysis.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := analysis.Import(t.Context(), st, collection, o); err != nil {
+		t.Fatalf("import: %v", err)
+	}
+	windows := []domain.Window{{}}
+	if w := fromFiles.Findings[0].Window; w.Duration() > 4*time.Minute {
+		windows = append(windows, domain.Window{From: w.From.Add(time.Minute + 300*time.Millisecond), To: w.To.Add(-time.Minute)})
+	}
+	for _, w := range windows {
+		o := o
+		if !w.From.IsZero() {
+			o.From, o.To = w.From.Format(time.RFC3339Nano), w.To.Format(time.RFC3339Nano)
+			if fromFiles, err = analysis.Run(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fromStore, err := analysis.RunStored(t.Context(), st, collection, o)
+		if err != nil {
+			t.Fatalf("from the store, window %v: %v", w, err)
+		}
+		if diff := cmp.Diff(document(t, fromFiles.Findings), document(t, fromStore.Findings)); diff != "" {
+			t.Errorf("window %v: the finding from the store (+) is not that from files (-):\n%s", w, diff)
+		}
+		if diff := cmp.Diff(fromFiles.Series, fromStore.Series, sameSeries()...); diff != "" {
+			t.Errorf("window %v: the series from the store (+) are not those from files (-):\n%.4000s", w, diff)
+		}
+	}
+}
+
+func sameSeries() []cmp.Option {
+	return []cmp.Option{
+		cmpopts.EquateNaNs(), cmpopts.EquateEmpty(),
+		cmp.Comparer(func(a, b *regexp.Regexp) bool { return a.String() == b.String() }),
+	}
+}
+
+// document is a finding as users get it.
+func document(t *testing.T, findings []*domain.Finding) any {
+	t.Helper()
+	text, err := json.Marshal(findings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestACollectionGivesTheFindingOfItsFiles(t *testing.T) {
+	t.Parallel()
+	for name, dir := range map[string]func(*testing.T) string{
+		"the reference case": referenceFiles,
+		"ASH, histograms and counters in one folder": func(t *testing.T) string {
+			t.Helper()
+			dir := t.TempDir()
+			for _, b := range baseFiles(t) {
+				write(t, dir, b.name, b.text)
+			}
+			return dir
+		},
+		"two instances on one node": func(t *testing.T) string {
+			t.Helper()
+			return twoInstances(t, []string{"ORDP1", "TEST2"}, []int{1, 2}, "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sameFromStore(t, openStore(t, store.Options{}), "case", dir(t))
+		})
+	}
+}
+
+func TestACollectionWrittenInSmallPiecesGivesTheFindingOfItsFiles(t *testing.T) {
+	t.Parallel()
+	sameFromStore(t, openStore(t, store.Options{ImportRows: 50, CopyRows: 10}), "case", referenceFiles(t))
+}
+
+func TestCollectionsOfTheLabelledCasesGiveTheFindingsOfTheirFiles(t *testing.T) {
+	t.Parallel()
+	cases, err := filepath.Glob(filepath.Join(sharedFolder(t, "cases"), "case-*"))
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	st := openStore(t, store.Options{}) // one for all: collections do not touch each other
+	for _, dir := range cases {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			sameFromStore(t, st, filepath.Base(dir), dir)
+		})
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package testdb
+
+import "os/exec"
+
+// apart does nothing where there is no private server that would need it.
+func apart(*exec.Cmd) {}

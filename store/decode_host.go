@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/corewait/corewait/domain"
+)
+
+// fraction gives a stored number as a fraction of so many units.
+func fraction[T int16 | int32 | int64](v, unknown T, units float64) float64 {
+	if v == unknown {
+		return math.NaN()
+	}
+	return float64(v) / units
+}
+
+// ppm gives a host's share.
+func (r *rowReader) ppm() float64 { return fraction(r.int4(), null32, 1_000_000) }
+
+// hundredths reads a number that is stored in hundredths.
+func (r *rowReader) hundredths() float64 { return fraction(r.int4(), null32, 100) }
+
+// end reads at and length_us as records have them: the end and the length.
+func (r *rowReader) end() (at time.Time, length time.Duration) {
+	from, to := r.interval()
+	return to, to.Sub(from)
+}
+
+const cpuColumns = `at, length_us, cpus, user_bp, system_bp, irq_bp, softirq_bp, steal_bp, iowait_bp, idle_bp,
+	irq_softirq_max_bp, steal_max_bp, busy_max_bp,
+	host_user_ppm, host_system_ppm, host_irq_ppm, host_softirq_ppm, host_steal_ppm, host_iowait_ppm, host_idle_ppm`
+
+// cpuArrays is a row of cpu_samples: columns over CPUs, nil where unknown for all.
+type cpuArrays struct {
+	memory  []int16 // of cpus
+	cpus    []int16
+	ids     []int
+	columns [cpuColumnCount][]int16
+}
+
+// Columns over CPUs, in the order of cpuColumns.
+const (
+	cpuUser = iota
+	cpuSystem
+	cpuIRQ
+	cpuSoftIRQ
+	cpuSteal
+	cpuIOWait
+	cpuIdle
+	cpuIRQSoftIRQMax
+	cpuStealMax
+	cpuBusyMax
+	cpuColumnCount
+)
+
+// share gives the value of a column for CPU i of the row.
+func (c *cpuArrays) share(column, i int) float64 {
+	if v := c.columns[column]; v != nil {
+		return share(v[i])
+	}
+	return math.NaN()
+}
+
+// read reads the columns over CPUs.
+func (c *cpuArrays) read(r *rowReader, memory *[cpuColumnCount][]int16) (err error) {
+	c.cpus = r.int2s(c.memory)
+	c.memory = keep(c.memory, c.cpus)
+	n := len(c.cpus)
+	for i := range c.columns {
+		c.columns[i] = r.int2s(memory[i])
+		memory[i] = keep(memory[i], c.columns[i])
+		if c.cpus == nil && c.columns[i] != nil {
+			n = len(c.columns[i])
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	for i, v := range c.columns {
+		if v != nil && len(v) != n {
+			return fmt.Errorf("%d CPUs have %d values in column %d", n, len(v), i)
+		}
+	}
+	c.ids, err = cpuIDs(c.ids, c.cpus, n)
+	return err
+}
+
+// peaks gives the greatest shares of CPU i in any second; nil where none is known.
+func (c *cpuArrays) peaks(i int) *domain.CPUPeaks {
+	p := domain.CPUPeaks{IRQSoftIRQ: c.share(cpuIRQSoftIRQMax, i), Steal: c.share(cpuStealMax, i), Busy: c.share(cpuBusyMax, i)}
+	if math.IsNaN(p.IRQSoftIRQ) && math.IsNaN(p.Steal) && math.IsNaN(p.Busy) {
+		return nil
+	}
+	return &p
+}
+
+func (f *feed) cpuSamples(ctx context.Context) error {
+	q := f.intervals(f.src.of(cpuSamples, cpuColumns))
+	var row cpuArrays
+	var memory [cpuColumnCount][]int16
+	q.add("ORDER BY at, length_us")
+	return f.read(ctx, cpuSamples.name, q, func(r *rowReader) error {
+		at, length := r.end()
+		if err := row.read(r, &memory); err != nil {
+			return err
+		}
+		nan := math.NaN()
+		host := domain.CPUSample{
+			At: at, Interval: length, CPU: domain.AllCPUs, Nice: nan, Guest: nan,
+			User: r.ppm(), System: r.ppm(), IRQ: r.ppm(), SoftIRQ: r.ppm(), Steal: r.ppm(), IOWait: r.ppm(), Idle: r.ppm(),
+		}
+		if r.err != nil {
+			return r.err
+		}
+		if hostKnown(&host) {
+			if err := give(f.to.CPU(host)); err != nil {
+				return err
+			}
+		}
+		for i, id := range row.ids {
+			s := domain.CPUSample{
+				At: at, Interval: length, CPU: id, Nice: nan, Guest: nan,
+				User: row.share(cpuUser, i), System: row.share(cpuSystem, i), IRQ: row.share(cpuIRQ, i), SoftIRQ: row.share(cpuSoftIRQ, i),
+				Steal: row.share(cpuSteal, i), IOWait: row.share(cpuIOWait, i), Idle: row.share(cpuIdle, i), Peaks: row.peaks(i),
+			}
+			if err := give(f.to.CPU(s)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// hostKnown says whether a row told anything of the host as a whole.
+func hostKnown(s *domain.CPUSample) bool {
+	for _, v := range [...]float64{s.User, s.System, s.IRQ, s.SoftIRQ, s.Steal, s.IOWait, s.Idle} {
+		if !math.IsNaN(v) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *feed) systemSamples(ctx context.Context) error {
+	q := f.intervals(f.src.of(systemSamples, `at, length_us, run_queue_x100, blocked_x100, swap_in_kib_per_s, swap_out_kib_per_s,
+		interrupts_per_s, context_switches_per_s, user_ppm, system_ppm, idle_ppm, iowait_ppm, steal_ppm`))
+	q.add("ORDER BY at, length_us")
+	return f.read(ctx, systemSamples.name, q, func(r *rowReader) error {
+		at, length := r.end()
+		s := domain.SystemSample{
+			At: at, Interval: length, RunQueue: r.hundredths(), Blocked: r.hundredths(),
+			SwapInPerS: fraction(r.int4(), null32, 1), SwapOutPerS: fraction(r.int4(), null32, 1),
+			InterruptsPerS: fraction(r.int8(), null64, 1), ContextSwitchesPerS: fraction(r.int8(), null64, 1),
+			User: r.ppm(), System: r.ppm(), Idle: r.ppm(), IOWait: r.ppm(), Steal: r.ppm(),
+		}
+		if r.err != nil {
+			return r.err
+		}
+		return give(f.to.System(s))
+	})
+}
+
+func (f *feed) diskSamples(ctx context.Context) error {
+	q := f.intervals(f.src.of(diskSamples, "at, length_us, device_ids, reads_per_ks, writes_per_ks, read_await_us, write_await_us, queue_x1000, utilisation_bp"))
+	var devices, queue []int32
+	var reads, writes, readAwait, writeAwait []int64
+	var utilisation []int16
+	q.add("ORDER BY at, length_us")
+	return f.read(ctx, diskSamples.name, q, func(r *rowReader) error {
+		at, length := r.end()
+		devices = r.int4s(devices)
+		reads, writes, readAwait, writeAwait = r.int8s(reads), r.int8s(writes), r.int8s(readAwait), r.int8s(writeAwait)
+		queue, utilisation = r.int4s(queue), r.int2s(utilisation)
+		if r.err != nil {
+			return r.err
+		}
+		for _, n := range [...]int{len(reads), len(writes), len(readAwait), len(writeAwait), len(queue), len(utilisation)} {
+			if n != 0 && n != len(devices) {
+				return fmt.Errorf("%d devices have %d values", len(devices), n)
+			}
+		}
+		for i, id := range devices {
+			name, err := f.name(NameID(id))
+			if err != nil {
+				return err
+			}
+			d := domain.DiskSample{
+				At: at, Interval: length, Device: name,
+				ReadsPerS: element(reads, i, null64, 1_000), WritesPerS: element(writes, i, null64, 1_000),
+				ReadAwaitMS: element(readAwait, i, null64, 1_000), WriteAwaitMS: element(writeAwait, i, null64, 1_000),
+				QueueSize: element(queue, i, null32, 1_000), Utilisation: element(utilisation, i, null16, 10_000),
+			}
+			if err := give(f.to.Disk(d)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// element gives an element of a column as a fraction of so many units; NaN where
+// the column has none.
+func element[T int16 | int32 | int64](column []T, i int, unknown T, units float64) float64 {
+	if len(column) == 0 {
+		return math.NaN()
+	}
+	return fraction(column[i], unknown, units)
+}

@@ -1,0 +1,282 @@
+package store
+
+// target says where the rows of a batch go: to a node's rows in the hot tables,
+// or to those of a collection in their kept_ twins.
+type target struct {
+	node       NodeID
+	collection CollectionID // 0: the hot tables
+	prefix     string       // of the tables' names: "stage_" for staging
+	names      []NameID     // numbers of Batch.texts
+	lines      []int32      // numbers of Batch.lines
+}
+
+func (t *target) kept() bool { return t.collection != 0 }
+
+// stagePrefix begins the names of staging tables.
+const stagePrefix = "stage_"
+
+// encoder writes rows of one table.
+type encoder struct {
+	*copier
+	to *target
+}
+
+// begin begins a row with the columns that all tables have.
+func (e encoder) begin() {
+	e.beginRow()
+	e.int4(int32(e.to.node))
+	if e.to.kept() {
+		e.int4(int32(e.to.collection))
+	}
+}
+
+// section is the rows of one table in a batch.
+type section struct {
+	table *table
+	rows  int
+	write func(e encoder)
+}
+
+// sections gives the tables that the batch has rows for. It builds the rows that
+// hold several readings, and adds their names to the batch's.
+func (b *Batch) sections() []section {
+	runs := b.runs()
+	all := []section{
+		{interruptSamples, len(b.interrupts), b.writeInterrupts},
+		{deviceSamples, len(b.devices), b.writeDevices},
+		{softirqSamples, len(b.softirqs), b.writeSoftirqs},
+		{cpuSamples, len(b.cpuTimes), b.writeCPUs},
+		{systemSamples, len(b.systems), b.writeSystems},
+		{diskSamples, len(b.disks), b.writeDisks},
+		{placementSamples, len(runs.placements), runs.writePlacements},
+		{waitSamples, len(b.waits), b.writeWaits},
+		{histogramSamples, len(runs.histograms), runs.writeHistograms},
+		{counterSamples, len(runs.counters), runs.writeCounters},
+		{coverageGaps, len(b.gapOrder), b.writeGaps},
+	}
+	n := 0
+	for _, s := range all {
+		if s.rows > 0 {
+			all[n] = s
+			n++
+		}
+	}
+	return all[:n]
+}
+
+// copySections sends the rows of all tables.
+func copySections(c *copier, to *target, sections []section) {
+	for _, s := range sections {
+		fields := len(s.table.columns)
+		if to.kept() {
+			fields++
+		}
+		c.table(to.prefix+s.table.in(to.kept()), s.table.columnList(to.kept()), fields)
+		s.write(encoder{c, to})
+	}
+}
+
+func (b *Batch) writeInterrupts(e encoder) {
+	for i := range b.interrupts {
+		r := &b.interrupts[i]
+		e.begin()
+		e.time(r.at)
+		e.int8(r.length)
+		e.int2s(r.cpus)
+		e.counts(r.counts, e.to.kept())
+		e.int4(r.wrapped)
+		e.int4(r.implausible)
+		e.endRow()
+	}
+}
+
+func (b *Batch) writeDevices(e encoder) {
+	for i := range b.devices {
+		r := &b.devices[i]
+		e.begin()
+		e.time(r.at)
+		e.int8(r.length)
+		e.int8(r.observed)
+		start := e.beginArray(len(r.lines), oidInt4)
+		for _, line := range r.lines {
+			e.int4(e.to.lines[line])
+		}
+		e.endArray(start)
+		e.int2s(r.cpus)
+		e.counts(r.counts, e.to.kept())
+		e.int4(r.untracked)
+		e.endRow()
+	}
+}
+
+func (b *Batch) writeSoftirqs(e encoder) {
+	for i := range b.softirqs {
+		r := &b.softirqs[i]
+		e.begin()
+		e.text(r.name)
+		e.time(r.at)
+		e.int8(r.length)
+		e.int2s(r.cpus)
+		e.counts(r.counts, e.to.kept())
+		e.counts(r.maxPerS, false)
+		e.endRow()
+	}
+}
+
+func (b *Batch) writeCPUs(e encoder) {
+	for i := range b.cpuTimes {
+		r := &b.cpuTimes[i]
+		e.begin()
+		e.time(r.at)
+		e.int8(r.length)
+		e.cpuIDs(r)
+		for k := range shares {
+			e.cells(len(r.cpus), func(i int) int16 { return r.cpus[i].shares[k] })
+		}
+		for k := range 3 {
+			if !r.peaks {
+				e.null()
+				continue
+			}
+			e.cells(len(r.cpus), func(i int) int16 { return r.cpus[i].peaks[k] })
+		}
+		for _, ppm := range r.host {
+			e.int4(ppm)
+		}
+		e.endRow()
+	}
+}
+
+// cpuIDs writes the ids of CPUs in ascending order: NULL where they are 0 to n-1.
+// Where no share of any is known, nothing else tells that there were n.
+func (e encoder) cpuIDs(r *cpuRow) {
+	n := len(r.cpus)
+	if n == 0 || int(r.cpus[n-1].cpu) == n-1 && r.known() {
+		e.null()
+		return
+	}
+	e.cells(n, func(i int) int16 { return r.cpus[i].cpu })
+}
+
+// known says whether any share of any CPU is known.
+func (r *cpuRow) known() bool {
+	unknown := [shares]int16{null16, null16, null16, null16, null16, null16, null16}
+	for i := range r.cpus {
+		if r.cpus[i].shares != unknown {
+			return true
+		}
+	}
+	return false
+}
+
+// cells writes one value of each CPU: NULL where none is known.
+func (e encoder) cells(n int, of func(int) int16) {
+	known := false
+	for i := 0; i < n && !known; i++ {
+		known = of(i) != null16
+	}
+	if !known {
+		e.null()
+		return
+	}
+	start := e.beginArray(n, oidInt2)
+	for i := range n {
+		e.int2(of(i))
+	}
+	e.endArray(start)
+}
+
+func (b *Batch) writeSystems(e encoder) {
+	for i := range b.systems {
+		r := &b.systems[i]
+		e.begin()
+		e.time(r.at)
+		e.int8(r.length)
+		e.int4(r.runQueue)
+		e.null() // run_queue_max
+		e.int4(r.blocked)
+		e.int4(r.swapIn)
+		e.int4(r.swapOut)
+		e.int8(r.interrupts)
+		e.int8(r.contextSwitches)
+		for _, ppm := range [...]int32{r.user, r.system, r.idle, r.iowait, r.steal} {
+			e.int4(ppm)
+		}
+		for range 4 { // time_squeeze and the times of pressure
+			e.null()
+		}
+		e.endRow()
+	}
+}
+
+func (b *Batch) writeDisks(e encoder) {
+	for i := range b.disks {
+		r := &b.disks[i]
+		n := len(r.devices)
+		e.begin()
+		e.time(r.at)
+		e.int8(r.length)
+		start := e.beginArray(n, oidInt4)
+		for k := range r.devices {
+			e.int4(int32(e.to.names[r.devices[k].device]))
+		}
+		e.endArray(start)
+		for _, of := range [...]func(*diskCell) int64{
+			func(d *diskCell) int64 { return d.reads }, func(d *diskCell) int64 { return d.writes },
+			func(d *diskCell) int64 { return d.readAwaitUS }, func(d *diskCell) int64 { return d.writeAwaitUS },
+		} {
+			start := e.beginArray(n, oidInt8)
+			for k := range r.devices {
+				e.int8(of(&r.devices[k]))
+			}
+			e.endArray(start)
+		}
+		start = e.beginArray(n, oidInt4)
+		for k := range r.devices {
+			e.int4(r.devices[k].queue)
+		}
+		e.endArray(start)
+		e.cells(n, func(k int) int16 { return r.devices[k].utilisation })
+		e.endRow()
+	}
+}
+
+func (b *Batch) writeWaits(e encoder) {
+	for i := range b.waits {
+		r := &b.waits[i]
+		e.begin()
+		e.time(r.at)
+		e.int2(r.inst)
+		e.int8(r.sampleID)
+		e.int4(r.session)
+		e.int4(r.serial)
+		e.int4(int32(e.to.names[r.event]))
+		e.bool(r.background)
+		e.bool(r.waiting)
+		e.int8(r.timeWaitedUS)
+		e.int8(r.periodUS)
+		for _, text := range [...]string{r.sqlID, r.program, r.module, r.machine, r.service} {
+			e.textOrNull(text)
+		}
+		for _, p := range [...]int64{r.p1, r.p2, r.p3} {
+			e.int8(p)
+		}
+		e.endRow()
+	}
+}
+
+func (b *Batch) writeGaps(e encoder) {
+	for _, g := range b.gapOrder {
+		e.begin()
+		e.text(g.Source)
+		e.time(keyInstant(g.From))
+		e.time(keyInstant(g.To))
+		e.text(g.Reason)
+		if n := b.gaps[g]; n > 1 {
+			e.int4(n)
+		} else {
+			e.null()
+		}
+		e.endRow()
+	}
+}

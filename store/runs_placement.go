@@ -1,0 +1,256 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/corewait/corewait/domain"
+)
+
+// placementRun is a row of placement_samples: samples of one thread, sample i
+// read at at + i*periodUS + jitterUS[i]. Columns by sample are nil where no
+// sample has the value, and empty where it is zero in all.
+type placementRun struct {
+	command       string
+	tid           int32
+	at, until     int64 // us since 1970; until is the last sample's
+	uncertaintyUS int32
+	periodUS      int32
+	jitterUS      []int16 // nil: none
+
+	// (CPU, state) run-length encoded; runState is nil where no state is known.
+	runSamples, runCPU, runState []int16
+
+	policy                  int16 // null16 unknown
+	intervalUS              []int64
+	cpuShareBP, waitShareBP []int16
+	execUS, runDelayUS      []int32
+	voluntary, involuntary  []int32
+}
+
+// periodOver is over how many distances between samples their period is taken.
+const periodOver = 64
+
+// placementRuns makes rows of the samples of one thread, which may come in any
+// order; the slice is reordered. Of samples of one instant the first counts, as
+// in series; its uncertainty is the greatest of them. What a row cannot hold is
+// left out: samples without a CPU, or of CPUs and threads beyond any that Linux
+// numbers.
+func placementRuns(samples []domain.Placement) []placementRun {
+	samples = slices.DeleteFunc(samples, func(p domain.Placement) bool {
+		return p.At.IsZero() || p.CPU < 0 || p.CPU > math.MaxInt16 || p.TID < 0 || p.TID > math.MaxInt32
+	})
+	slices.SortStableFunc(samples, func(a, b domain.Placement) int { return cmp.Compare(micros(a.At), micros(b.At)) })
+	samples = firstOfEach(samples, func(a, b *domain.Placement) bool {
+		if micros(a.At) != micros(b.At) {
+			return false
+		}
+		a.Uncertainty = max(a.Uncertainty, b.Uncertainty)
+		return true
+	})
+	var runs []placementRun
+	for len(samples) > 0 {
+		period := usualDistance(samples[:min(len(samples), periodOver+1)])
+		n := 1
+		for n < len(samples) && continuesRun(samples, n, period) {
+			n++
+		}
+		runs = append(runs, newPlacementRun(samples[:n], period))
+		samples = samples[n:]
+	}
+	return runs
+}
+
+// usualDistance gives the median distance between samples, in us.
+func usualDistance(samples []domain.Placement) int64 {
+	distances := make([]int64, 0, periodOver)
+	for i := 1; i < len(samples); i++ {
+		distances = append(distances, micros(samples[i].At)-micros(samples[i-1].At))
+	}
+	if len(distances) == 0 {
+		return 0
+	}
+	slices.Sort(distances)
+	return distances[len(distances)/2]
+}
+
+// continuesRun says whether sample n is of the run that samples[0] began.
+func continuesRun(samples []domain.Placement, n int, period int64) bool {
+	first, before, p := &samples[0], &samples[n-1], &samples[n]
+	begin, at := micros(first.At), micros(p.At)
+	missed := 2*(at-micros(before.At)) >= 3*period
+	jitter := at - begin - int64(n)*period
+	return n < mostInRun && at-begin <= longestRun && !missed && jitter >= -math.MaxInt16 && jitter <= math.MaxInt16 &&
+		policyOf(p) == policyOf(first) && uncertaintyOf(p) == uncertaintyOf(first)
+}
+
+func policyOf(p *domain.Placement) int16 {
+	if p.Policy < 0 || p.Policy > math.MaxInt16 {
+		return null16
+	}
+	return int16(p.Policy)
+}
+
+func uncertaintyOf(p *domain.Placement) int32 {
+	return int32(min(max(p.Uncertainty.Microseconds(), 0), math.MaxInt32))
+}
+
+func newPlacementRun(samples []domain.Placement, period int64) placementRun {
+	n := len(samples)
+	if n == 1 {
+		period = 0
+	}
+	first := &samples[0]
+	r := placementRun{
+		command: first.Command, tid: int32(first.TID), at: micros(first.At), until: micros(samples[n-1].At), //nolint:gosec // checked by placementRuns
+		uncertaintyUS: uncertaintyOf(first), periodUS: int32(period), policy: policyOf(first),
+	}
+	jitter, interval := make([]int16, n), make([]int64, n)
+	cpuShare, waitShare := make([]int16, n), make([]int16, n)
+	exec, runDelay, voluntary, involuntary := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
+	jittery := false
+	for i := range samples {
+		p := &samples[i]
+		jitter[i] = int16(micros(p.At) - r.at - int64(i)*period) //nolint:gosec // checked by continuesRun
+		jittery = jittery || jitter[i] != 0
+		interval[i] = null64
+		if us := p.Interval.Microseconds(); us > 0 {
+			interval[i] = us
+		}
+		cpuShare[i], waitShare[i] = basisPoints(p.CPUShare), basisPoints(p.WaitShare)
+		exec[i], runDelay[i] = roundedMicros(p.Exec), roundedMicros(p.RunDelay)
+		voluntary[i], involuntary[i] = delta(p.Voluntary), delta(p.Involuntary)
+		r.addPlace(int16(p.CPU), p.State) //nolint:gosec // checked by placementRuns
+	}
+	if jittery {
+		r.jitterUS = jitter
+	}
+	if !slices.ContainsFunc(r.runState, func(s int16) bool { return s != null16 }) {
+		r.runState = nil
+	}
+	r.intervalUS = perSample(interval, null64)
+	r.cpuShareBP, r.waitShareBP = perSample(cpuShare, null16), perSample(waitShare, null16)
+	r.execUS, r.runDelayUS = perSample(exec, null32), perSample(runDelay, null32)
+	r.voluntary, r.involuntary = perSample(voluntary, null32), perSample(involuntary, null32)
+	return r
+}
+
+// addPlace adds where the next sample was.
+func (r *placementRun) addPlace(cpu int16, letter byte) {
+	state := null16
+	if letter != 0 {
+		state = int16(letter)
+	}
+	if n := len(r.runCPU); n > 0 && r.runCPU[n-1] == cpu && r.runState[n-1] == state {
+		r.runSamples[n-1]++
+		return
+	}
+	r.runSamples, r.runCPU, r.runState = append(r.runSamples, 1), append(r.runCPU, cpu), append(r.runState, state)
+}
+
+// basisPoints gives a share in hundredths of a percent, as domain.RoundShare
+// rounds it.
+func basisPoints(share float64) int16 {
+	share = domain.RoundShare(share)
+	if math.IsNaN(share) {
+		return null16
+	}
+	return int16(math.Round(share * 10_000))
+}
+
+// share gives the share of basis points.
+func share(bp int16) float64 {
+	if bp == null16 {
+		return math.NaN()
+	}
+	return float64(bp) / 10_000
+}
+
+// roundedMicros gives a duration rounded to microseconds, as series round it.
+func roundedMicros(d time.Duration) int32 {
+	if d < 0 {
+		return null32
+	}
+	return delta(d.Round(time.Microsecond).Microseconds())
+}
+
+func microsDuration(us int32) time.Duration {
+	if us == null32 {
+		return -1
+	}
+	return time.Duration(us) * time.Microsecond
+}
+
+// check says what is wrong with a row whose columns do not fit together.
+func (r *placementRun) check() (samples int, err error) {
+	if len(r.runCPU) != len(r.runSamples) || r.runState != nil && len(r.runState) != len(r.runSamples) {
+		return 0, fmt.Errorf("run of %d lengths has %d CPUs and %d states", len(r.runSamples), len(r.runCPU), len(r.runState))
+	}
+	for _, n := range r.runSamples {
+		if n <= 0 {
+			return 0, fmt.Errorf("run of %d samples", n)
+		}
+		samples += int(n)
+	}
+	for _, c := range []struct {
+		name string
+		len  int
+	}{
+		{"jitter_us", len(r.jitterUS)}, {"interval_us", len(r.intervalUS)}, {"cpu_share_bp", len(r.cpuShareBP)},
+		{"wait_share_bp", len(r.waitShareBP)}, {"exec_us", len(r.execUS)}, {"run_delay_us", len(r.runDelayUS)},
+		{"voluntary", len(r.voluntary)}, {"involuntary", len(r.involuntary)},
+	} {
+		if c.len != 0 && c.len != samples {
+			return 0, fmt.Errorf("%s has %d elements for %d samples", c.name, c.len, samples)
+		}
+	}
+	return samples, nil
+}
+
+// each gives the samples in order. Their PID is not stored.
+func (r *placementRun) each(give func(domain.Placement) error) error {
+	if _, err := r.check(); err != nil {
+		return err
+	}
+	p := domain.Placement{
+		Uncertainty: time.Duration(r.uncertaintyUS) * time.Microsecond, TID: int(r.tid), Command: r.command, Policy: -1,
+	}
+	if r.policy != null16 {
+		p.Policy = int(r.policy)
+	}
+	i := 0
+	for k, n := range r.runSamples {
+		p.CPU = int(r.runCPU[k])
+		p.State = 0
+		if state := sampleOf(r.runState, k, null16); state > 0 && state <= math.MaxUint8 {
+			p.State = byte(state)
+		}
+		for range n {
+			r.fill(&p, i)
+			if err := give(p); err != nil {
+				return err
+			}
+			i++
+		}
+	}
+	return nil
+}
+
+// fill gives sample i its time and values.
+func (r *placementRun) fill(p *domain.Placement, i int) {
+	at := r.at + int64(i)*int64(r.periodUS)
+	if len(r.jitterUS) > 0 {
+		at += int64(r.jitterUS[i])
+	}
+	p.At = instant(at)
+	p.Interval = 0
+	if us := sampleOf(r.intervalUS, i, null64); us != null64 {
+		p.Interval = time.Duration(us) * time.Microsecond
+	}
+	p.CPUShare, p.WaitShare = share(sampleOf(r.cpuShareBP, i, null16)), share(sampleOf(r.waitShareBP, i, null16))
+	p.Exec, p.RunDelay = microsDuration(sampleOf(r.execUS, i, null32)), microsDuration(sampleOf(r.runDelayUS, i, null32))
+	p.Voluntary, p.Involuntary = orNegative(sampleOf(r.voluntary, i, null32)), orNegative(sampleOf(r.involuntary, i, null32))
+}
