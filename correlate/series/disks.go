@@ -15,11 +15,11 @@ func (b *Builder) Disk(d domain.DiskSample) error {
 	if d.At.IsZero() || b.endsOutside(at) {
 		return nil
 	}
-	p := DiskPoint{At: at, Device: b.intern(d.Device), AwaitMS: d.WriteAwaitMS, PerS: d.WritesPerS}
+	stored := func(x float64) float64 { return domain.RoundTo(x, 1000) } // microseconds, and requests in 1,000 s
+	p := DiskPoint{At: at, Device: b.intern(d.Device), AwaitMS: stored(d.WriteAwaitMS), PerS: stored(d.WritesPerS)}
 	if math.IsNaN(p.AwaitMS) || p.PerS == 0 {
-		p.AwaitMS, p.PerS = d.ReadAwaitMS, d.ReadsPerS
+		p.AwaitMS, p.PerS = stored(d.ReadAwaitMS), stored(d.ReadsPerS)
 	}
-	p.AwaitMS, p.PerS = domain.RoundTo(p.AwaitMS, 1000), domain.RoundTo(p.PerS, 1000)
 	if p.PerS > 0 && !math.IsNaN(p.AwaitMS) {
 		b.disks = append(b.disks, p)
 	}
