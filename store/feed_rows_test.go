@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/corewait/corewait/domain"
+	"github.com/corewait/corewait/ingest"
 	"github.com/corewait/corewait/internal/testdb"
 	"github.com/corewait/corewait/store"
 )
@@ -243,13 +244,17 @@ func TestFeedGivesTheTopologyThatWasValid(t *testing.T) {
 	bond := func(mode string) domain.Topology {
 		return domain.Topology{Bonds: []domain.Bond{{Name: "bond1", Mode: mode, Slaves: []string{"eth8", "eth9"}}}}
 	}
-	of := func(w domain.Window) []domain.Topology {
+	from := func(src store.Source, w domain.Window) []domain.Topology {
 		t.Helper()
 		got := &topologies{Batch: store.NewBatch()}
-		if err := d.Feed(t.Context(), store.Source{Node: node}, w, got); err != nil {
+		if err := d.Feed(t.Context(), src, w, got); err != nil {
 			t.Fatal(err)
 		}
 		return got.list
+	}
+	of := func(w domain.Window) []domain.Topology {
+		t.Helper()
+		return from(store.Source{Node: node}, w)
 	}
 	noon := utc(t, "2026-03-02 12:00:00")
 	if got := of(window(noon, time.Hour)); got != nil {
@@ -277,6 +282,10 @@ func TestFeedGivesTheTopologyThatWasValid(t *testing.T) {
 		if diff := cmp.Diff(c.want, of(c.w)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
+	}
+	importInto(t, d, "october", func(to ingest.IntervalSink) error { return to.Topology(bond("balance-xor")) })
+	if diff := cmp.Diff([]domain.Topology{bond("balance-xor")}, from(source(t, d), window(noon, time.Hour))); diff != "" {
+		t.Errorf("of a collection: %s", diff)
 	}
 }
 

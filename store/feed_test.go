@@ -205,7 +205,7 @@ func (h *host) vmstat(sec float64) {
 func (h *host) iostat(sec float64) {
 	for _, device := range []string{"sda", "sdb", "nvme0n1"} {
 		h.give(h.to.Disk(domain.DiskSample{
-			At: h.at(sec), Device: device, ReadsPerS: h.random.Float64() * 100, WritesPerS: float64(h.random.IntN(3)) * 1.234567,
+			At: h.at(sec), Device: device, ReadsPerS: h.random.Float64() * 100, WritesPerS: []float64{0, 0.0003, 1.234567, 2.5}[h.random.IntN(4)],
 			ReadAwaitMS: h.unknown(h.random.Float64()), WriteAwaitMS: h.unknown(h.random.Float64() * 10), QueueSize: h.unknown(h.random.Float64()),
 			Utilisation: h.unknown(h.random.Float64()),
 		}))
@@ -390,7 +390,7 @@ func TestSeriesOfACollectionAreThoseOfItsRecords(t *testing.T) {
 						to.Placement(domain.Placement{At: at(1), TID: 70, Command: "ora_lgwr_A1", CPU: 99}),
 					)
 				})
-				src := source(t, d, "october")
+				src := source(t, d)
 				for _, w := range windows {
 					want := builtFrom(t, w, intervalsOf)
 					got := builtFrom(t, w, func(to ingest.IntervalSink) error { return d.Feed(t.Context(), src, w, to) })
@@ -416,10 +416,10 @@ func importInto(t *testing.T, d *database, collection string, feed func(ingest.I
 	}
 }
 
-// source gives db1's part of a collection.
-func source(t *testing.T, d *database, collection string) store.Source {
+// source gives db1's part of the collection october.
+func source(t *testing.T, d *database) store.Source {
 	t.Helper()
-	c, err := d.CollectionByName(t.Context(), collection)
+	c, err := d.CollectionByName(t.Context(), "october")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -474,7 +474,7 @@ func TestFeedGivesTheSinksErrorAsItIs(t *testing.T) {
 		newHost(1, begin, i).feed(t)
 		return i.Flush()
 	})
-	src := source(t, d, "october")
+	src := source(t, d)
 	if err := d.Feed(t.Context(), src, domain.Window{}, failing{store.NewBatch()}); err != errSink { //nolint:errorlint // the very error is promised
 		t.Errorf("got %v, want the sink's error", err)
 	}

@@ -179,7 +179,7 @@ func TestWaitsAreListed(t *testing.T) {
 		}
 		return nil
 	})
-	src := source(t, d, "october")
+	src := source(t, d)
 	two := 2
 	for _, c := range []struct {
 		name   string
@@ -190,7 +190,7 @@ func TestWaitsAreListed(t *testing.T) {
 		{"of an event", store.WaitFilter{Event: "log file sync"}, []int{0, 1, 2, 4, 5}},
 		{"of an event that no row has", store.WaitFilter{Event: "log file switch"}, nil},
 		{"of an instance", store.WaitFilter{InstID: &two}, []int{2, 4, 5}},
-		{"of 0.1 s and more", store.WaitFilter{Event: "log file sync", AtLeast: 100 * time.Millisecond}, []int{0, 4}},
+		{"of 0.12 s and more", store.WaitFilter{Event: "log file sync", AtLeast: 120 * time.Millisecond}, []int{0, 4}},
 		{"of a window", store.WaitFilter{Window: window(at.Add(2*time.Second), time.Second)}, []int{3, 4}},
 	} {
 		got := walk(t, 2, func(p store.Page) ([]domain.Wait, store.Cursor, error) { return d.Waits(t.Context(), src, c.filter, p) }, func() {})

@@ -397,10 +397,11 @@ func (b *Builder) buildTicks(s *Series) {
 
 func (b *Builder) buildCounters(s *Series) {
 	of := map[counterKey][]counterPoint{}
-	for k, points := range b.counters {
+	byInstance := func(a, b counterKey) int { return cmp.Compare(a.inst, b.inst) }
+	for _, k := range slices.SortedFunc(maps.Keys(b.counters), byInstance) {
 		if s.takes(k.inst) {
-			k.inst = s.owner(k.inst)
-			of[k] = append(of[k], points...)
+			owned := counterKey{s.owner(k.inst), k.name}
+			of[owned] = append(of[owned], b.counters[k]...)
 		}
 	}
 	// Where all instances belong to the series, the first one's counters count.

@@ -189,9 +189,10 @@ func (b *Builder) Placement(p domain.Placement) error {
 	return nil
 }
 
-// roundMicros rounds to microseconds, as time is stored; negative is unknown.
+// roundMicros rounds to microseconds, as time is stored; negative is unknown, and
+// so is more than 32 bits hold (36 minutes).
 func roundMicros(d time.Duration) time.Duration {
-	if d < 0 {
+	if d < 0 || d > math.MaxInt32*time.Microsecond {
 		return -1
 	}
 	return d.Round(time.Microsecond)
@@ -207,7 +208,8 @@ func (b *Builder) Wait(w domain.Wait) error {
 	if id < 0 {
 		id = at
 	}
-	b.ticks[instTick{w.InstID, id}] = at
+	tick := instTick{w.InstID, id}
+	b.ticks[tick] = max(b.ticks[tick], at) // V$ and DBA_HIST may print one sample differently
 	b.noteHost(w)
 	if w.Event == "" || !w.Waiting {
 		return nil
