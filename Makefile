@@ -3,6 +3,7 @@ GO        ?= go
 LINT      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME  ?=
 SIM       ?= 1520
+KILLS     ?= 50
 export CGO_ENABLED ?= 0
 
 SHELL := /bin/bash
@@ -26,8 +27,12 @@ demo: build ## make the reference case's files and analyse them
 test: ## run all tests; what was skipped is shown, the whole log is out/test.log
 	$(GO) vet ./...
 	@mkdir -p out
-	@$(GO) test -v ./... 2>&1 | tee out/test.log | grep --line-buffered -E '^(ok|FAIL|panic:)|SKIPPED'; \
+	@$(GO) test -v ./... 2>&1 | tee out/test.log | grep --line-buffered -E '^(ok|FAIL|panic:)|SKIPPED|kill -9:'; \
 	status=$${PIPESTATUS[0]}; [ $$status = 0 ] || grep -vE '^(=== |    --- PASS|--- PASS|PASS$$)' out/test.log; exit $$status
+
+.PHONY: campaign
+campaign: ## kill the database KILLS times under load and count its rows (needs PostgreSQL; about 3 minutes)
+	@set -o pipefail; COREWAIT_KILLS=$(KILLS) $(GO) test -v -count 1 -timeout 2h -run KilledUnderLoad ./store | grep -vE '^=== '
 
 .PHONY: race
 race: ## run all tests under the race detector (needs a C compiler)
@@ -38,7 +43,7 @@ lint: ## run the linters, as CI does
 	$(GO) run $(LINT) run ./...
 
 .PHONY: bench
-bench: build ## measure against peers and print the ratios (about 3 minutes; duckdb needs a C compiler)
+bench: build ## measure against peers and print the ratios (about 8 minutes; duckdb needs a C compiler, load PostgreSQL)
 	GO="$(GO)" bench/run
 
 .PHONY: fuzz

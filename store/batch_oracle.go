@@ -107,20 +107,23 @@ func (b *Batch) Counter(c domain.Counter) error {
 // mostInstances bounds the instances of one batch: a cluster has at most 100.
 const mostInstances = 1_024
 
-// Instance takes a row that maps INST_ID to an instance and its host.
+// Instance takes a row that maps INST_ID to an instance and its host. Of two
+// names of one INST_ID the later one counts, as in series.
 func (b *Batch) Instance(i domain.Instance) error {
 	inst, err := storedInstance(i.InstID)
 	if err != nil {
 		return fmt.Errorf("instance: %w", err)
 	}
 	k := domain.Instance{InstID: int(inst), Name: b.word(i.Name, longestName), Host: b.word(i.Host, longestName)}
-	if !slices.Contains(b.instances, k) {
-		if len(b.instances) >= mostInstances {
-			return fmt.Errorf("instance: more than %d: %w", mostInstances, ErrUnstorable)
-		}
-		b.instances = append(b.instances, k)
-		b.rows++
+	if at := slices.Index(b.instances, k); at >= 0 {
+		b.instances = append(slices.Delete(b.instances, at, at+1), k)
+		return nil
 	}
+	if len(b.instances) >= mostInstances {
+		return fmt.Errorf("instance: more than %d: %w", mostInstances, ErrUnstorable)
+	}
+	b.instances = append(b.instances, k)
+	b.rows++
 	return nil
 }
 

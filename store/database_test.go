@@ -39,6 +39,15 @@ func openStore(t testing.TB, o store.Options) *database {
 	return &database{Store: s, t: t}
 }
 
+// needsPartitions skips a test of what only plain Postgres has, where
+// COREWAIT_TEST_DATABASE_URL names another kind of server.
+func (d *database) needsPartitions() {
+	d.t.Helper()
+	if d.Mode() != "plain" {
+		d.t.Skipf("SKIPPED: needs partitions of plain Postgres, this is %s", d.Mode())
+	}
+}
+
 // onBothKinds runs a test on plain Postgres and on TimescaleDB.
 func onBothKinds(t *testing.T, test func(t *testing.T, d *database)) {
 	t.Helper()

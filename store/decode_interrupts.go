@@ -201,6 +201,15 @@ func (f *feed) gaps(ctx context.Context) error {
 
 // readGap reads gapColumns.
 func readGap(r *rowReader, t *repeatedTexts) (g domain.Gap, events int) {
-	g = domain.Gap{Source: t.of(r.field()), From: instantOrZero(r.time()), To: instantOrZero(r.time()), Reason: t.of(r.field())}
+	g = domain.Gap{Source: t.of(r.field()), From: knownInstant(r.time()), To: knownInstant(r.time()), Reason: t.of(r.field())}
 	return g, int(max(r.int4(), 1))
+}
+
+// knownInstant gives the time of an instant that rowReader.time read: the zero
+// time where it is unknown.
+func knownInstant(us int64) time.Time {
+	if us == timeUnknown {
+		return time.Time{}
+	}
+	return instant(us)
 }

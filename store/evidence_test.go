@@ -22,6 +22,7 @@ func TestEvidenceIsWhatOverlapsTheWindow(t *testing.T) {
 		d.oneOfEach(node, from.Add(30*time.Minute))
 		d.oneOfEach(node, from.Add(time.Hour+time.Microsecond))
 		d.oneOfEach(node, from.Add(-2*time.Hour))
+		d.oneOfEach(node, from.Add(-30*time.Second))
 		d.oneOfEach(other, from.Add(30*time.Minute))
 		d.oneOfEach(node, from.Add(-500*time.Millisecond)) // reaches into the window, but for its readings at one instant
 		incident := d.incident(node, window(from, time.Hour))
@@ -138,6 +139,17 @@ func TestEvidenceKeptAgainTakesNoRoomTwice(t *testing.T) {
 	}
 	d.wantLines([]string{"0 100000", "1 101000", "2 102000", "3 120000"}, `SELECT session_id || ' ' || time_waited_us FROM kept_waits ORDER BY session_id`)
 	d.wantLines(nil, `SELECT source FROM kept_coverage_gaps`)
+
+	// For another wait, in a window that goes on, there is no room left.
+	d.exec(`INSERT INTO waits (node_id, at, inst_id, sample_id, session_id, serial, event_id, background, waiting) VALUES ($1, $2, 1, 2, 9, 1, 2, false, true)`,
+		node, from.Add(2*time.Minute))
+	if _, err := d.KeepEvidence(t.Context(), incident, node, window(from.Add(time.Minute), 2*time.Minute), size); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.count("kept_waits"); n != 4 {
+		t.Errorf("%d waits were kept, want 4", n)
+	}
+	d.wantLines([]string{"waits 1"}, `SELECT source || ' ' || events FROM kept_coverage_gaps`)
 }
 
 func TestDismissedIncidentsLoseTheirEvidenceAndNothingElse(t *testing.T) {

@@ -29,8 +29,9 @@ const (
 // same order, change nothing.
 //
 // It writes whenever it has gathered enough, in several transactions: until Close
-// has succeeded, the collection has no entry for the node in collection_nodes, by
-// which an import that broke off is known. Importing again repairs it.
+// or CloseImports has succeeded, the collection has no entry for the node in
+// collection_nodes, by which an import that broke off is known. Importing again
+// repairs it.
 //
 // After an error it takes nothing more. It is not safe for concurrent use.
 type Import struct {
@@ -57,7 +58,7 @@ type CollectionNode struct {
 }
 
 // Import begins to store records of a node into a collection. It makes both where
-// they are new.
+// they are new. ErrIsEvidence: the collection is the evidence of an incident.
 func (s *Store) Import(ctx context.Context, collection, node string) (*Import, error) {
 	id, err := s.Node(ctx, node)
 	if err != nil {
@@ -73,7 +74,15 @@ func (s *Store) Import(ctx context.Context, collection, node string) (*Import, e
 		return nil, err
 	}
 	err = s.step(ctx, "begin the import", func(ctx context.Context) error {
-		_, err := s.pool.Exec(ctx, `DELETE FROM collection_nodes WHERE node_id = $1 AND collection_id = $2`, id, i.to.collection)
+		var isEvidence bool
+		err := s.pool.QueryRow(ctx, `SELECT incident_id IS NOT NULL FROM collections WHERE collection_id = $1`, i.to.collection).Scan(&isEvidence)
+		if err != nil {
+			return err
+		}
+		if isEvidence {
+			return fmt.Errorf("collection %q: %w", collection, ErrIsEvidence)
+		}
+		_, err = s.pool.Exec(ctx, `DELETE FROM collection_nodes WHERE node_id = $1 AND collection_id = $2`, id, i.to.collection)
 		return err
 	})
 	return i, err
@@ -87,6 +96,14 @@ func (i *Import) Collection() CollectionID { return i.to.collection }
 
 // Close writes what is left and notes that the collection has the node.
 func (i *Import) Close(ctx context.Context, about CollectionNode) error {
+	if err := i.Flush(ctx); err != nil {
+		return err
+	}
+	return i.store.CloseImports(ctx, []FlushedImport{{i, about}})
+}
+
+// Flush writes what is left: only CloseImports is to follow.
+func (i *Import) Flush(ctx context.Context) error {
 	if i.err != nil {
 		return i.err
 	}
@@ -96,12 +113,28 @@ func (i *Import) Close(ctx context.Context, about CollectionNode) error {
 			return err
 		}
 	}
-	if i.unstorable > 0 {
-		about.Notes = append(slices.Clone(about.Notes), fmt.Sprintf("%d records could not be stored, the first one because of: %s", i.unstorable, i.firstWhy))
-	}
-	return i.store.inTx(ctx, "note the imported node", func(ctx context.Context, tx pgx.Tx) error {
+	clear(i.told)
+	return nil
+}
+
+// FlushedImport is an import that has written all there is, and what the
+// collection is to say of its node.
+type FlushedImport struct {
+	*Import
+	About CollectionNode
+}
+
+// CloseImports notes that collections have the nodes: all of them or, after an
+// error, none.
+func (s *Store) CloseImports(ctx context.Context, imports []FlushedImport) error {
+	return s.inTx(ctx, "note the imported nodes", func(ctx context.Context, tx pgx.Tx) error {
 		var batch pgx.Batch
-		queueCollectionNode(&batch, &i.to, about)
+		for _, i := range imports {
+			if i.unstorable > 0 {
+				i.About.Notes = append(slices.Clone(i.About.Notes), fmt.Sprintf("%d records could not be stored, the first one because of: %s", i.unstorable, i.firstWhy))
+			}
+			queueCollectionNode(&batch, &i.to, i.About)
+		}
 		return tx.SendBatch(ctx, &batch).Close()
 	})
 }

@@ -167,6 +167,9 @@ func TestCursorsOfOtherListsAreRefused(t *testing.T) {
 	if _, _, err := d.Incidents(t.Context(), store.IncidentFilter{}, store.Page{After: ofChanges}); !errors.Is(err, store.ErrCursor) {
 		t.Errorf("incidents after a change: %v", err)
 	}
+	if _, _, err := d.Findings(t.Context(), store.FindingFilter{}, store.Page{After: ofChanges}); !errors.Is(err, store.ErrCursor) { // whose keys have the same types
+		t.Errorf("findings after a change: %v", err)
+	}
 	for _, broken := range []store.Cursor{"x", "!", ofChanges + "A", ofChanges[:len(ofChanges)/2], "bnVsbA", "W10"} { // also null and []
 		if _, _, err := d.Changes(t.Context(), store.ChangeFilter{}, store.Page{After: broken}); !errors.Is(err, store.ErrCursor) {
 			t.Errorf("%q: %v", broken, err)

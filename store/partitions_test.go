@@ -10,6 +10,7 @@ import (
 func TestPartitionsAreMadeForDaysInUTC(t *testing.T) {
 	t.Parallel()
 	d := openDatabase(t)
+	d.needsPartitions()
 	seoul := time.FixedZone("KST", 9*3600)
 	for range 2 { // what exists stays
 		d.partitions(time.Date(2026, 11, 30, 23, 59, 0, 0, seoul), time.Date(2026, 12, 1, 0, 1, 0, 0, seoul))
@@ -24,6 +25,7 @@ func TestPartitionsAreMadeForDaysInUTC(t *testing.T) {
 func TestPartitionsAreMadeByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	d := openDatabase(t)
+	d.needsPartitions()
 	atOnce(8, func(int) {
 		if err := d.CreatePartitions(t.Context(), utc(t, "2026-11-30 00:00:00"), utc(t, "2026-12-01 00:00:00")); err != nil {
 			t.Error(err)

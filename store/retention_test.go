@@ -20,6 +20,7 @@ import (
 func TestRetentionDropsByWholeDaysAndMonths(t *testing.T) {
 	t.Parallel()
 	d := openDatabase(t)
+	d.needsPartitions()
 	now := utc(t, "2026-11-30 12:00:00")
 	d.partitions(utc(t, "2025-09-30 00:00:00"), utc(t, "2025-10-02 00:00:00"))
 	d.partitions(utc(t, "2026-11-14 00:00:00"), utc(t, "2026-11-17 00:00:00"))
@@ -49,6 +50,7 @@ func TestRetentionNeverTouchesOtherTables(t *testing.T) {
 	t.Parallel()
 	address := testdb.New(t)
 	d := openStore(t, store.Options{URL: address})
+	d.needsPartitions()
 	d.exec(`CREATE SCHEMA archive`)
 	for _, table := range []string{"archive.interrupt_samples", "archive.readings", "public.readings"} {
 		schema, name, _ := strings.Cut(table, ".")
@@ -224,6 +226,7 @@ func TestReceiptsAndRunsEndWithTheirAge(t *testing.T) {
 func TestRetentionGoesOnAfterATableThatIsLocked(t *testing.T) {
 	t.Parallel()
 	d := openStore(t, store.Options{URL: testdb.New(t), Deadline: time.Second})
+	d.needsPartitions()
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
 	tx, err := d.Pool().Begin(t.Context())
 	if err != nil {

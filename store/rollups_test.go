@@ -184,6 +184,7 @@ func TestRollupsFollowLateSamplesAndKeepWhatRetentionDropped(t *testing.T) {
 func TestRollupsMakeTheirMonth(t *testing.T) {
 	t.Parallel()
 	d := openDatabase(t)
+	d.needsPartitions()
 	node := d.node("db1")
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
 	d.exec(`DROP TABLE interrupt_rollups_p202611`)

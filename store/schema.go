@@ -68,8 +68,11 @@ func (s *Store) checkSchema(ctx context.Context) error {
 // programVersion is the number of the last embedded migration.
 func programVersion() (int64, error) {
 	files, err := fs.Glob(migrations.Files, "*.sql")
-	if err != nil || len(files) == 0 {
-		return 0, fmt.Errorf("embedded migrations: none found: %w", err)
+	if err != nil {
+		return 0, fmt.Errorf("embedded migrations: %w", err)
+	}
+	if len(files) == 0 {
+		return 0, errors.New("embedded migrations: none found")
 	}
 	last := files[len(files)-1] // Glob sorts; the numbers have leading zeros
 	number, _, _ := strings.Cut(last, "_")

@@ -40,7 +40,7 @@ type Options struct {
 	// RawRetention is how long samples are kept: pushed rows older than that
 	// are refused. 0: 14 days.
 	RawRetention    time.Duration
-	ApplicationName string // 0: "corewait"
+	ApplicationName string // empty: "corewait"
 }
 
 func (o Options) withDefaults() Options {
@@ -87,6 +87,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	config.MaxConns = int32(min(o.MaxConns, 10_000)) //nolint:gosec // bounded in this line
 	config.ConnConfig.RuntimeParams["application_name"] = o.ApplicationName
+	// The tables are in public, whatever schema a role looks into first.
+	config.ConnConfig.RuntimeParams["search_path"] = "public"
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = o.Deadline
 	}
@@ -94,6 +96,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	config.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelPatience}
 	}
+	config.AfterConnect = prepareConnection
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, &OperationError{Operation: "connect to the database", Err: err}
@@ -104,6 +107,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// prepareConnection sets what statements and rows rely on, whatever the role, the
+// database or PGOPTIONS has as its default: another schema may have tables of the
+// same names, and a name in another encoding would be another name.
+func prepareConnection(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `SET search_path = public; SET client_encoding = 'UTF8'`)
+	return err
 }
 
 // cancelPatience is for how long the server is waited for, after it was asked to

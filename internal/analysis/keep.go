@@ -44,21 +44,28 @@ func Import(ctx context.Context, st *store.Store, collection string, o Options) 
 	if err != nil {
 		return nil, err
 	}
-	done := &Imported{Unknown: set.Unknown()}
-	for _, n := range nodes {
-		if err := v.keep(ctx, st, collection, set, n, done); err != nil {
+	// All begin before the first is read, and are noted together: an import that
+	// breaks off leaves none of its nodes to be taken for the whole.
+	imports := make([]store.FlushedImport, len(nodes))
+	for i, n := range nodes {
+		if imports[i].Import, err = st.Import(ctx, collection, n.Name); err != nil {
 			return nil, err
 		}
+	}
+	done := &Imported{Unknown: set.Unknown()}
+	for i, n := range nodes {
+		if err := v.keep(ctx, &imports[i], set, n, done); err != nil {
+			return nil, err
+		}
+	}
+	if err := st.CloseImports(ctx, imports); err != nil {
+		return nil, err
 	}
 	return done, nil
 }
 
 // keep reads one node into the store.
-func (v *options) keep(ctx context.Context, st *store.Store, collection string, set *files.Set, n files.Node, done *Imported) error {
-	to, err := st.Import(ctx, collection, n.Name)
-	if err != nil {
-		return err
-	}
+func (v *options) keep(ctx context.Context, to *store.FlushedImport, set *files.Set, n files.Node, done *Imported) error {
 	zones, timezone, zoneWarnings := set.ResolveZones(n.Name, v.db, v.host)
 	intervals := series.NewIntervals(to)
 	report, err := set.Read(ctx, n.Name, zones, intervals, v.Progress)
@@ -71,13 +78,13 @@ func (v *options) keep(ctx context.Context, st *store.Store, collection string, 
 	if err := intervals.Flush(); err != nil {
 		return err
 	}
-	about := store.CollectionNode{
+	to.About = store.CollectionNode{
 		Timezone: timezone, Warnings: slices.Concat(set.Warnings(), zoneWarnings, report.Warnings), Inputs: report.Inputs,
 	}
-	if err := to.Close(ctx, about); err != nil {
+	if err := to.Flush(ctx); err != nil {
 		return err
 	}
-	node := ImportedNode{Name: n.Name, Files: len(report.Inputs), Warnings: about.Warnings}
+	node := ImportedNode{Name: n.Name, Files: len(report.Inputs), Warnings: to.About.Warnings}
 	for _, in := range report.Inputs {
 		node.Records += in.Records
 		node.Unread += in.Unread
