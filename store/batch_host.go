@@ -71,6 +71,9 @@ func (b *Batch) DeviceSample(s *domain.DeviceSample) error {
 		if g.CPU < 0 || g.CPU > math.MaxInt16 {
 			return fmt.Errorf("device sample: CPU %d: %w", g.CPU, ErrUnstorable)
 		}
+		if g.Line.Class > domain.ClassKernel {
+			return fmt.Errorf("device sample: a line of class %d: %w", g.Line.Class, ErrUnstorable)
+		}
 		row.lines[i], row.cpus[i], row.counts[i] = b.lines.of(g.Line), int16(g.CPU), g.Count
 		if g.Count < 0 {
 			row.counts[i] = null64

@@ -151,6 +151,9 @@ func TestRecordsThatNoRowCanHoldAreRefused(t *testing.T) {
 		"a line on no CPU": func(b *Batch) error {
 			return b.DeviceSample(&domain.DeviceSample{From: at, To: end, Gains: []domain.LineGain{{CPU: -1}}})
 		},
+		"a line of no class": func(b *Batch) error {
+			return b.DeviceSample(&domain.DeviceSample{From: at, To: end, Gains: []domain.LineGain{{Line: domain.Line{Class: domain.ClassKernel + 1}}}})
+		},
 		"fewer maxima than CPUs": func(b *Batch) error {
 			return b.SoftirqSample(&domain.SoftirqSample{From: at, To: end, CPUs: []int{1}, Counts: []int64{1}, MaxPerS: []int64{}})
 		},

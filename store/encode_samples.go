@@ -249,7 +249,7 @@ func (b *Batch) writeWaits(e encoder) {
 		e.int2(r.inst)
 		e.int8(r.sampleID)
 		e.int4(r.session)
-		e.int4(r.serial)
+		e.int4Key(r.serial)
 		e.int4(int32(e.to.names[r.event]))
 		e.bool(r.background)
 		e.bool(r.waiting)

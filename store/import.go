@@ -113,7 +113,7 @@ func (i *Import) Flush(ctx context.Context) error {
 			return err
 		}
 	}
-	clear(i.told)
+	i.told, i.rows.sessions = map[threadKey][]int64{}, nil
 	return nil
 }
 

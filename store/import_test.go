@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -188,4 +189,119 @@ func TestAnImportTakesNoReadings(t *testing.T) {
 			}
 		}
 	}
+}
+
+// An import of some more files of a node, say of its bonds alone, must not take
+// away what an earlier one told of its CPUs.
+func TestAnotherImportKeepsWhatItDoesNotTellOfTheTopology(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	first := domain.Topology{
+		CPUs: []domain.CPU{{ID: 0, Socket: 1, Core: 2, Online: true}}, CoresInferred: true, Interconnects: []string{"bond1"},
+		Bonds: []domain.Bond{{Name: "bond0", Mode: "old"}}, Affinity: map[int][]int{9: {0}},
+	}
+	second := domain.Topology{Bonds: []domain.Bond{{Name: "bond1", Mode: "new"}}}
+	for range 2 {
+		for _, told := range []domain.Topology{first, second} {
+			d.importAll("march", func(to ingest.IntervalSink) error { return to.Topology(told) })
+		}
+		d.wantLines([]string{"1 2 t bond1 9"}, `SELECT concat_ws(' ', socket, core, cores_inferred, interconnects[1], irq)
+			FROM topology JOIN topology_cpus USING (node_id, collection_id, at) JOIN topology_irqs USING (node_id, collection_id, at)`)
+		d.wantLines([]string{"bond1 new"}, `SELECT bond || ' ' || mode FROM topology_bonds`)
+	}
+}
+
+func TestImportsOfOneTopologyAtOneTimeDoNotCollide(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	var told domain.Topology
+	for id := range 64 {
+		told.CPUs = append(told.CPUs, domain.CPU{ID: id, Online: true})
+	}
+	failed := make(chan error)
+	const writers = 8
+	for range writers {
+		go func() {
+			for range 5 {
+				i, err := d.Import(t.Context(), "march", "db1")
+				if err == nil {
+					err = errors.Join(i.Topology(told), i.Close(t.Context(), about()))
+				}
+				if err != nil {
+					failed <- err
+					return
+				}
+			}
+			failed <- nil
+		}()
+	}
+	for range writers {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := d.count("topology_cpus"); n != 64 {
+		t.Errorf("%d CPUs, want 64", n)
+	}
+}
+
+// instancesOf keeps the instances that a Feed gives.
+type instancesOf struct {
+	*store.Batch
+	got []domain.Instance
+}
+
+func (i *instancesOf) Instance(in domain.Instance) error { i.got = append(i.got, in); return nil }
+
+// Series take the name that came last, however often it came before.
+func TestOfTwoNamesOfAnInstanceTheLaterOneComesLast(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	x, y := domain.Instance{InstID: 1, Name: "X", Host: "db1"}, domain.Instance{InstID: 1, Name: "Y", Host: "db1"}
+	i := d.importAll("march", func(to ingest.IntervalSink) error {
+		return errors.Join(to.Instance(x), to.Instance(y), to.Instance(x))
+	})
+	got := instancesOf{Batch: store.NewBatch()}
+	if err := d.Feed(t.Context(), store.Source{Node: i.Node(), Collection: i.Collection()}, domain.Window{}, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]domain.Instance{y, x}, got.got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// gapsOf keeps the gaps that a Feed gives.
+type gapsOf struct {
+	*store.Batch
+	got []domain.Gap
+}
+
+func (g *gapsOf) Gap(gap domain.Gap) error { g.got = append(g.got, gap); return nil }
+
+// 1970 is the number 0 and yet a time: that of a machine whose clock was not set.
+func TestAGapOf1970HasATime(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	want := []domain.Gap{
+		{Source: "interrupts", Reason: domain.GapUntimed},
+		{Source: "interrupts", From: time.Unix(0, 0).UTC(), To: time.Unix(60, 0).UTC(), Reason: domain.GapMissing},
+	}
+	i := d.importAll("march", func(to ingest.IntervalSink) error { return errors.Join(to.Gap(want[0]), to.Gap(want[1])) })
+	got := gapsOf{Batch: store.NewBatch()}
+	if err := d.Feed(t.Context(), store.Source{Node: i.Node(), Collection: i.Collection()}, domain.Window{}, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A number that stands for an unknown one elsewhere is a number in a key.
+func TestAWaitOfTheLeastSerialIsStored(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	d.importAll("march", func(to ingest.IntervalSink) error {
+		return to.Wait(domain.Wait{At: imported, SessionID: 1, Serial: math.MinInt32, Event: "log file sync"})
+	})
+	d.wantLines([]string{"1 -2147483648"}, `SELECT session_id || ' ' || serial FROM kept_waits`)
 }

@@ -41,6 +41,27 @@ func TestOpenTellsTheMode(t *testing.T) {
 	}
 }
 
+// Postgres looks first into a schema with the role's name, and PGOPTIONS or the
+// role may say another encoding.
+func TestRowsGoToPublicAsUTF8WhateverTheSessionsDefaultsAre(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	d.exec(`CREATE SCHEMA archive`)
+	d.exec(`CREATE TABLE archive.nodes (LIKE public.nodes INCLUDING ALL)`)
+	d.exec(`CREATE TABLE archive.corewait_settings (LIKE public.corewait_settings)`)
+	address := d.Pool().Config().ConnString()
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	astray := openStore(t, store.Options{URL: address + separator + "search_path=archive,public&client_encoding=LATIN1"})
+	astray.node("dbé")
+	d.wantLines([]string{"dbé"}, `SELECT name FROM public.nodes`)
+	if n := d.count("archive.nodes"); n != 0 {
+		t.Errorf("%d rows went to a table of somebody else", n)
+	}
+}
+
 // Addresses that drivers quote in their errors. Nothing answers on port 1.
 func TestErrorsDoNotTellThePassword(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,8 @@ func (c Cursor) read(list string, key ...any) (ok bool, err error) {
 	}
 	var of string
 	for i, into := range append([]any{&of}, key...) {
-		if json.Unmarshal(fields[i], into) != nil {
+		text, _ := into.(*string)
+		if json.Unmarshal(fields[i], into) != nil || text != nil && strings.IndexByte(*text, 0) >= 0 { // Postgres takes none
 			return false, fmt.Errorf("%w of %s", ErrCursor, list)
 		}
 	}

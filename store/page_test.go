@@ -175,6 +175,10 @@ func TestCursorsOfOtherListsAreRefused(t *testing.T) {
 			t.Errorf("%q: %v", broken, err)
 		}
 	}
+	const zero = "WyJub2RlcyIsIlx1MDAwMCJd" // ["nodes","\u0000"], which Postgres would refuse
+	if _, _, err := d.Nodes(t.Context(), store.Page{After: zero}); !errors.Is(err, store.ErrCursor) {
+		t.Errorf("a name of a zero byte: %v", err)
+	}
 }
 
 // TestPagesAreBounded: 1,000 rows at most, 100 where nothing is asked.

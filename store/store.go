@@ -87,8 +87,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	config.MaxConns = int32(min(o.MaxConns, 10_000)) //nolint:gosec // bounded in this line
 	config.ConnConfig.RuntimeParams["application_name"] = o.ApplicationName
-	// The tables are in public, whatever schema a role looks into first.
-	config.ConnConfig.RuntimeParams["search_path"] = "public"
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = o.Deadline
 	}

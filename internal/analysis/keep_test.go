@@ -1,10 +1,13 @@
 package analysis_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/corewait/corewait/domain"
+	"github.com/corewait/corewait/ingest/files"
 	"github.com/corewait/corewait/internal/analysis"
 	"github.com/corewait/corewait/internal/testdb"
 	"github.com/corewait/corewait/store"
@@ -131,5 +135,43 @@ func TestCollectionsOfTheLabelledCasesGiveTheFindingsOfTheirFiles(t *testing.T) 
 			t.Parallel()
 			sameFromStore(t, st, filepath.Base(dir), dir)
 		})
+	}
+}
+
+// One node that is complete must not pass for a collection of two.
+func TestAnImportOfSeveralNodesThatBrokeOffIsNotAnalysed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, node := range []string{"db1", "db2"} {
+		if err := os.Mkdir(filepath.Join(dir, node), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range baseFiles(t) {
+			write(t, filepath.Join(dir, node), b.name, strings.ReplaceAll(b.text, "(db1)", "("+node+")"))
+		}
+	}
+	st := openStore(t, store.Options{})
+	for _, before := range []string{"new", "imported before"} {
+		if before != "new" {
+			if _, err := analysis.Import(t.Context(), st, "case", options(dir)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		o := options(dir)
+		o.Progress = func(stage files.Stage, _, _ int64, name string) {
+			if stage == files.StageRead && strings.Contains(name, "db2") {
+				cancel()
+			}
+		}
+		_, err := analysis.Import(ctx, st, "case", o)
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s: %v", before, err)
+		}
+		res, err := analysis.RunStored(t.Context(), st, "case", options(dir))
+		if !errors.Is(err, analysis.ErrInput) || !strings.Contains(err.Error(), "import again") {
+			t.Errorf("%s: %v, %+v", before, err, res)
+		}
 	}
 }
