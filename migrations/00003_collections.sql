@@ -14,6 +14,18 @@ CREATE TABLE collections (
     CONSTRAINT uq_collections_name UNIQUE (name)
 );
 
+-- The import that writes a node's rows into a collection, or did so last. One that
+-- finds another here, or none, has been overtaken and stops.
+CREATE TABLE collection_imports (
+    node_id       int4 NOT NULL,
+    collection_id int4 NOT NULL,
+    import_id     uuid NOT NULL,
+    began_at      timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT pk_collection_imports PRIMARY KEY (node_id, collection_id)
+);
+ALTER TABLE collection_imports ADD CONSTRAINT fk_collection_imports_node_id FOREIGN KEY (node_id) REFERENCES nodes (node_id);
+ALTER TABLE collection_imports ADD CONSTRAINT fk_collection_imports_collection_id FOREIGN KEY (collection_id) REFERENCES collections (collection_id);
+
 -- The zones that times without one were taken in, and where that was read.
 CREATE TABLE collection_nodes (
     node_id         int4 NOT NULL,
@@ -45,4 +57,4 @@ ALTER TABLE collection_inputs ADD CONSTRAINT fk_collection_inputs_node_id FOREIG
 ALTER TABLE collection_inputs ADD CONSTRAINT fk_collection_inputs_collection_id FOREIGN KEY (collection_id) REFERENCES collections (collection_id);
 
 -- +goose Down
-DROP TABLE collection_inputs, collection_nodes, collections;
+DROP TABLE collection_inputs, collection_nodes, collection_imports, collections;

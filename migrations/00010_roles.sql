@@ -34,7 +34,7 @@ GRANT USAGE ON SCHEMA public TO corewait_writer, corewait_reader;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     names, nodes, instances, interrupt_lines,
     topology, topology_cpus, topology_ports, topology_bonds, topology_irqs,
-    collections, collection_nodes, collection_inputs,
+    collections, collection_imports, collection_nodes, collection_inputs,
     interrupt_samples, device_samples, softirq_samples, cpu_samples, system_samples, disk_samples, placement_samples,
     waits, histograms, counters, sql_timings, coverage_gaps, sql_texts,
     kept_interrupt_samples, kept_device_samples, kept_softirq_samples, kept_cpu_samples, kept_system_samples,

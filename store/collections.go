@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -19,7 +18,7 @@ func (s *Store) DropCollection(ctx context.Context, name string) error {
 		var id CollectionID
 		err := s.step(ctx, "drop collection", func(ctx context.Context) error {
 			var isEvidence bool
-			err := tx.QueryRow(ctx, `SELECT collection_id, incident_id IS NOT NULL FROM collections WHERE name = $1 FOR UPDATE`,
+			err := tx.QueryRow(ctx, `SELECT collection_id, incident_id IS NOT NULL FROM collections WHERE name = $1 FOR NO KEY UPDATE`,
 				storable(name, longestName)).Scan(&id, &isEvidence)
 			if isEvidence {
 				err = ErrIsEvidence
@@ -40,27 +39,35 @@ func (s *Store) DropCollection(ctx context.Context, name string) error {
 // The keys of the kept tables begin with the node: all nodes are named, since one
 // whose import broke off may be noted nowhere.
 func (s *Store) removeCollection(ctx context.Context, tx pgx.Tx, id CollectionID) error {
-	tables := []string{"collection_inputs", "collection_nodes"}
+	if err := s.empty(ctx, tx, id, `node_id = ANY (ARRAY(SELECT node_id FROM nodes))`); err != nil {
+		return err
+	}
+	return s.step(ctx, "delete from collections", func(ctx context.Context) error {
+		_, err := tx.Exec(ctx, `DELETE FROM collections WHERE collection_id = $1`, id)
+		return err
+	})
+}
+
+// empty deletes the rows of a collection, of the nodes that the condition names,
+// and what is said about them. An import that is under way finds itself overtaken.
+func (s *Store) empty(ctx context.Context, tx pgx.Tx, id CollectionID, ofNodes string, args ...any) error {
+	tables := []string{"collection_imports", "collection_nodes", "collection_inputs"}
 	for _, t := range referenceTables {
 		tables = append(tables, t.name)
 	}
 	for _, t := range sampleTables {
 		tables = append(tables, t.in(true))
 	}
-	slices.Reverse(tables) // samples first
 	for _, t := range tables {
 		err := bounded(ctx, "delete from "+t, maintenanceLimit, func(ctx context.Context) error {
-			_, err := tx.Exec(ctx, `DELETE FROM `+t+` WHERE node_id = ANY (ARRAY(SELECT node_id FROM nodes)) AND collection_id = $1`, id)
+			_, err := tx.Exec(ctx, `DELETE FROM `+t+` WHERE collection_id = $1 AND `+ofNodes, append([]any{id}, args...)...)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return s.step(ctx, "delete from collections", func(ctx context.Context) error {
-		_, err := tx.Exec(ctx, `DELETE FROM collections WHERE collection_id = $1`, id)
-		return err
-	})
+	return nil
 }
 
 // inSteps runs do in one transaction. Its statements are steps of their own: it

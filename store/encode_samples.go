@@ -5,6 +5,7 @@ package store
 type target struct {
 	node       NodeID
 	collection CollectionID // 0: the hot tables
+	importing  *UUID        // the import that writes; nil: none
 	prefix     string       // of the tables' names: "stage_" for staging
 	names      []NameID     // numbers of Batch.texts
 	lines      []int32      // numbers of Batch.lines

@@ -57,14 +57,23 @@ type CollectionNode struct {
 	Inputs          []domain.Input
 }
 
+// ErrOvertaken says that another import of the node into the collection began, or
+// that the collection was dropped.
+var ErrOvertaken = errors.New("another import of this node into the collection has begun, or the collection was dropped")
+
 // Import begins to store records of a node into a collection. It makes both where
-// they are new. ErrIsEvidence: the collection is the evidence of an incident.
+// they are new, and removes what the collection has of the node. ErrIsEvidence: the
+// collection is the evidence of an incident.
 func (s *Store) Import(ctx context.Context, collection, node string) (*Import, error) {
 	id, err := s.Node(ctx, node)
 	if err != nil {
 		return nil, err
 	}
-	i := &Import{store: s, ctx: ctx, to: target{node: id}, rows: NewBatch(), runs: NewBatch(), gaps: NewBatch(), told: map[threadKey][]int64{}}
+	importing := NewUUID()
+	i := &Import{
+		store: s, ctx: ctx, to: target{node: id, importing: &importing},
+		rows: NewBatch(), runs: NewBatch(), gaps: NewBatch(), told: map[threadKey][]int64{},
+	}
 	err = s.step(ctx, "number the collection", func(ctx context.Context) error {
 		return s.findOrMake(ctx, &i.to.collection, storable(collection, longestName),
 			`SELECT collection_id FROM collections WHERE name = $1`,
@@ -73,19 +82,54 @@ func (s *Store) Import(ctx context.Context, collection, node string) (*Import, e
 	if err != nil {
 		return nil, err
 	}
-	err = s.step(ctx, "begin the import", func(ctx context.Context) error {
+	return i, s.inSteps(ctx, "begin the import", func(tx pgx.Tx) error { return i.begin(ctx, tx, collection) })
+}
+
+// begin makes this the import that writes the node's rows, and removes those that
+// are there. Of two that begin at once the second waits for the first and
+// overtakes it.
+func (i *Import) begin(ctx context.Context, tx pgx.Tx, collection string) error {
+	err := i.store.step(ctx, "begin the import", func(ctx context.Context) error {
 		var isEvidence bool
-		err := s.pool.QueryRow(ctx, `SELECT incident_id IS NOT NULL FROM collections WHERE collection_id = $1`, i.to.collection).Scan(&isEvidence)
-		if err != nil {
-			return err
+		err := tx.QueryRow(ctx, `SELECT incident_id IS NOT NULL FROM collections WHERE collection_id = $1 FOR NO KEY UPDATE`, i.to.collection).Scan(&isEvidence)
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = ErrOvertaken
 		}
 		if isEvidence {
-			return fmt.Errorf("collection %q: %w", collection, ErrIsEvidence)
+			err = ErrIsEvidence
 		}
-		_, err = s.pool.Exec(ctx, `DELETE FROM collection_nodes WHERE node_id = $1 AND collection_id = $2`, id, i.to.collection)
+		if err != nil {
+			return fmt.Errorf("collection %q: %w", collection, err)
+		}
+		return nil
+	})
+	if err == nil {
+		err = i.store.empty(ctx, tx, i.to.collection, `node_id = $2`, i.to.node)
+	}
+	if err != nil {
+		return err
+	}
+	return i.store.step(ctx, "begin the import", func(ctx context.Context) error {
+		_, err := tx.Exec(ctx, `INSERT INTO collection_imports (node_id, collection_id, import_id) VALUES ($1, $2, $3)`,
+			i.to.node, i.to.collection, *i.to.importing)
 		return err
 	})
-	return i, err
+}
+
+// holdImport makes sure, until the end of the transaction, that no other import of
+// the node into the collection begins.
+func (s *Store) holdImport(ctx context.Context, conn interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}, to *target) error {
+	return s.step(ctx, "hold the import", func(ctx context.Context) error {
+		var one int
+		err := conn.QueryRow(ctx, `SELECT 1 FROM collection_imports WHERE node_id = $1 AND collection_id = $2 AND import_id = $3 FOR SHARE`,
+			to.node, to.collection, *to.importing).Scan(&one)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ErrOvertaken
+		}
+		return err
+	})
 }
 
 // Node and Collection tell where the records go.
@@ -130,6 +174,9 @@ func (s *Store) CloseImports(ctx context.Context, imports []FlushedImport) error
 	return s.inTx(ctx, "note the imported nodes", func(ctx context.Context, tx pgx.Tx) error {
 		var batch pgx.Batch
 		for _, i := range imports {
+			if err := s.holdImport(ctx, tx, &i.to); err != nil {
+				return err
+			}
 			if i.unstorable > 0 {
 				i.About.Notes = append(slices.Clone(i.About.Notes), fmt.Sprintf("%d records could not be stored, the first one because of: %s", i.unstorable, i.firstWhy))
 			}
@@ -141,8 +188,7 @@ func (s *Store) CloseImports(ctx context.Context, imports []FlushedImport) error
 
 func queueCollectionNode(batch *pgx.Batch, to *target, about CollectionNode) {
 	batch.Queue(`INSERT INTO collection_nodes (node_id, collection_id, timezone_db, timezone_host, timezone_source, warnings, notes)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (node_id, collection_id) DO UPDATE SET timezone_db = excluded.timezone_db,
-		timezone_host = excluded.timezone_host, timezone_source = excluded.timezone_source, warnings = excluded.warnings, notes = excluded.notes`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		to.node, to.collection, orEmpty(about.Timezone.DB), orEmpty(about.Timezone.Host), orEmpty(about.Timezone.Source),
 		storableLines(about.Warnings), storableLines(about.Notes))
 	for _, in := range about.Inputs {

@@ -75,7 +75,11 @@ func (d *database) contents() map[string][]string {
 		if n := len(all); n >= 6 {
 			table = "kept_" + table
 		}
-		all[table] = d.lines("SELECT t::text FROM " + table + " AS t ORDER BY 1")
+		row := "t::text"
+		if table == "instances" {
+			row = "(to_jsonb(t) - 'first_seen' - 'last_seen')::text" // when it was written
+		}
+		all[table] = d.lines("SELECT " + row + " FROM " + table + " AS t ORDER BY 1")
 	}
 	return all
 }
@@ -191,27 +195,49 @@ func TestAnImportTakesNoReadings(t *testing.T) {
 	}
 }
 
-// An import of some more files of a node, say of its bonds alone, must not take
-// away what an earlier one told of its CPUs.
-func TestAnotherImportKeepsWhatItDoesNotTellOfTheTopology(t *testing.T) {
+// What one import told of a node and the next does not tell is gone: a collection
+// holds what one import read.
+func TestAnotherImportReplacesWhatTheCollectionHasOfTheNode(t *testing.T) {
 	t.Parallel()
 	d := openDatabase(t)
-	first := domain.Topology{
-		CPUs: []domain.CPU{{ID: 0, Socket: 1, Core: 2, Online: true}}, CoresInferred: true, Interconnects: []string{"bond1"},
-		Bonds: []domain.Bond{{Name: "bond0", Mode: "old"}}, Affinity: map[int][]int{9: {0}},
-	}
-	second := domain.Topology{Bonds: []domain.Bond{{Name: "bond1", Mode: "new"}}}
-	for range 2 {
-		for _, told := range []domain.Topology{first, second} {
-			d.importAll("march", func(to ingest.IntervalSink) error { return to.Topology(told) })
-		}
-		d.wantLines([]string{"1 2 t bond1 9"}, `SELECT concat_ws(' ', socket, core, cores_inferred, interconnects[1], irq)
-			FROM topology JOIN topology_cpus USING (node_id, collection_id, at) JOIN topology_irqs USING (node_id, collection_id, at)`)
-		d.wantLines([]string{"bond1 new"}, `SELECT bond || ' ' || mode FROM topology_bonds`)
-	}
+	d.importAll("march", feedImport)
+	d.importAll("april", feedImport)
+	d.importAll("march", func(to ingest.IntervalSink) error {
+		return to.Wait(domain.Wait{At: imported, InstID: 1, SessionID: 7, SampleID: 1, Waiting: true, Event: "log file sync"})
+	})
+	d.wantLines([]string{"april 150", "march 1"}, `SELECT name || ' ' || count(*) FROM kept_waits JOIN collections USING (collection_id) GROUP BY name ORDER BY 1`)
+	d.wantLines([]string{"april 50"}, `SELECT name || ' ' || count(*) FROM kept_cpu_samples JOIN collections USING (collection_id) GROUP BY name`)
 }
 
-func TestImportsOfOneTopologyAtOneTimeDoNotCollide(t *testing.T) {
+// Of several imports of a node into one collection the last to begin is what the
+// collection holds; the others are told.
+func TestAnImportThatIsOvertakenStops(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	first, err := d.Import(t.Context(), "march", "db1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.importAll("march", feedImport)
+	err = errors.Join(feedImport(first), first.Close(t.Context(), about()))
+	if !errors.Is(err, store.ErrOvertaken) {
+		t.Errorf("the first import: %v", err)
+	}
+	d.wantLines([]string{"150 1"}, `SELECT (SELECT count(*) FROM kept_waits) || ' ' || (SELECT count(*) FROM collection_nodes)`)
+	dropped, err := d.Import(t.Context(), "april", "db1")
+	if err == nil {
+		err = d.DropCollection(t.Context(), "april")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(feedImport(dropped), dropped.Close(t.Context(), about())); !errors.Is(err, store.ErrOvertaken) {
+		t.Errorf("an import into a collection that was dropped: %v", err)
+	}
+	d.wantLines([]string{"150"}, `SELECT count(*)::text FROM kept_waits`)
+}
+
+func TestImportsOfOneNodeAtOneTimeLeaveOneOfThem(t *testing.T) {
 	t.Parallel()
 	d := openDatabase(t)
 	var told domain.Topology
@@ -227,7 +253,7 @@ func TestImportsOfOneTopologyAtOneTimeDoNotCollide(t *testing.T) {
 				if err == nil {
 					err = errors.Join(i.Topology(told), i.Close(t.Context(), about()))
 				}
-				if err != nil {
+				if err != nil && !errors.Is(err, store.ErrOvertaken) {
 					failed <- err
 					return
 				}
@@ -240,6 +266,7 @@ func TestImportsOfOneTopologyAtOneTimeDoNotCollide(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	d.importAll("march", func(to ingest.IntervalSink) error { return to.Topology(told) })
 	if n := d.count("topology_cpus"); n != 64 {
 		t.Errorf("%d CPUs, want 64", n)
 	}

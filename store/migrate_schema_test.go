@@ -56,14 +56,15 @@ var rollupTables = map[string]string{
 }
 
 var smallTables = map[string]string{
-	"names":             "name_id int4, name text | name_id",
-	"nodes":             "node_id int4, name text, created_at timestamptz | node_id",
-	"instances":         "node_id int4, inst_id int2, name text, host text, database text, first_seen timestamptz, last_seen timestamptz, collection_id int4 | node_id, collection_id, inst_id, name",
-	"interrupt_lines":   "node_id int4, line_id int4, irq text, device text, class int2 | node_id, line_id",
-	"collections":       "collection_id int4, name text, created_at timestamptz, note text, incident_id uuid | collection_id",
-	"collection_nodes":  "node_id int4, collection_id int4, timezone_db text, timezone_host text, timezone_source text, warnings text[], notes text[] | node_id, collection_id",
-	"collection_inputs": "node_id int4, collection_id int4, path text, kind text, records int8, unread int8, note text, first_unread text | node_id, collection_id, path",
-	"changes":           "change_id uuid, at timestamptz, node_id int4, title text, detail text, recorded_at timestamptz, recorded_by text | change_id",
+	"names":              "name_id int4, name text | name_id",
+	"nodes":              "node_id int4, name text, created_at timestamptz | node_id",
+	"instances":          "node_id int4, inst_id int2, name text, host text, database text, first_seen timestamptz, last_seen timestamptz, collection_id int4 | node_id, collection_id, inst_id, name",
+	"interrupt_lines":    "node_id int4, line_id int4, irq text, device text, class int2 | node_id, line_id",
+	"collections":        "collection_id int4, name text, created_at timestamptz, note text, incident_id uuid | collection_id",
+	"collection_imports": "node_id int4, collection_id int4, import_id uuid, began_at timestamptz | node_id, collection_id",
+	"collection_nodes":   "node_id int4, collection_id int4, timezone_db text, timezone_host text, timezone_source text, warnings text[], notes text[] | node_id, collection_id",
+	"collection_inputs":  "node_id int4, collection_id int4, path text, kind text, records int8, unread int8, note text, first_unread text | node_id, collection_id, path",
+	"changes":            "change_id uuid, at timestamptz, node_id int4, title text, detail text, recorded_at timestamptz, recorded_by text | change_id",
 	"incidents": "node_id int4, incident_id uuid, instance text, from_at timestamptz, to_at timestamptz, stalls int4, state text, created_at timestamptz, " +
 		"dismissed_at timestamptz, collection_id int4 | node_id, incident_id",
 	"findings": "node_id int4, finding_id uuid, instance text, watch text, scope text, from_at timestamptz, to_at timestamptz, verdict text, grade text, " +

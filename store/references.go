@@ -49,24 +49,15 @@ func queueInstance(batch *pgx.Batch, to *target, i domain.Instance) {
 		to.node, to.collection, i.InstID, i.Name, i.Host)
 }
 
-// queueTopology replaces how the node is built from an instant on. In a
-// collection it replaces only what it tells anew: another import may tell the
-// rest. The head comes first: two writers of one topology wait for each other there.
+// queueTopology replaces how the node is built from an instant on. The head comes
+// first: two writers of one topology wait for each other there.
 func queueTopology(batch *pgx.Batch, to *target, t *topologyAt) {
 	at := sinceTime(t.at)
-	batch.Queue(`INSERT INTO topology AS t (node_id, collection_id, at, cores_inferred, interconnects) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (node_id, collection_id, at) DO UPDATE SET
-		cores_inferred = CASE WHEN $6 THEN excluded.cores_inferred ELSE t.cores_inferred END,
-		interconnects = CASE WHEN $7 THEN excluded.interconnects ELSE t.interconnects END`,
-		to.node, to.collection, at, t.CoresInferred, storableTexts(t.Interconnects),
-		!to.kept() || len(t.CPUs) > 0, !to.kept() || len(t.Interconnects) > 0)
-	for _, part := range []struct {
-		table string
-		rows  int
-	}{{"topology_cpus", len(t.CPUs)}, {"topology_ports", len(t.Ports)}, {"topology_bonds", len(t.Bonds)}, {"topology_irqs", len(t.Affinity)}} {
-		if !to.kept() || part.rows > 0 {
-			batch.Queue("DELETE FROM "+part.table+" WHERE node_id = $1 AND collection_id = $2 AND at = $3", to.node, to.collection, at)
-		}
+	batch.Queue(`INSERT INTO topology (node_id, collection_id, at, cores_inferred, interconnects) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (node_id, collection_id, at) DO UPDATE SET cores_inferred = excluded.cores_inferred, interconnects = excluded.interconnects`,
+		to.node, to.collection, at, t.CoresInferred, storableTexts(t.Interconnects))
+	for _, part := range []string{"topology_cpus", "topology_ports", "topology_bonds", "topology_irqs"} {
+		batch.Queue("DELETE FROM "+part+" WHERE node_id = $1 AND collection_id = $2 AND at = $3", to.node, to.collection, at)
 	}
 	queueCPUs(batch, to, at, t.CPUs)
 	for _, p := range t.Ports {

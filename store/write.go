@@ -147,13 +147,16 @@ func (s *Store) withConn(ctx context.Context, do func(*pgx.Conn) error) error {
 	return err
 }
 
-// transact writes a batch in one transaction: one round trip, or two where there
-// are instances or a topology.
+// transact writes a batch in one transaction: one round trip, or more where there
+// are instances or a topology, or an import writes.
 func (s *Store) transact(ctx context.Context, begin, operation string, to *target, b *Batch, sections []section, h how) error {
 	return s.withConn(ctx, func(conn *pgx.Conn) error {
-		if b.hasReferences() {
+		if b.hasReferences() || to.importing != nil {
 			err := s.send(ctx, conn, func(c *copier) { c.exec(begin, operation) })
-			if err == nil {
+			if err == nil && to.importing != nil {
+				err = s.holdImport(ctx, conn, to)
+			}
+			if err == nil && b.hasReferences() {
 				err = s.writeReferences(ctx, conn, to, b)
 			}
 			if err != nil {

@@ -14,14 +14,16 @@ import (
 
 func importCommand(stdout, stderr io.Writer) *cobra.Command {
 	var d database
-	var collection string
+	var into analysis.Into
 	o := analysis.Options{Params: correlate.DefaultParams(), Limits: files.DefaultLimits(), InstID: -1}
 	c := &cobra.Command{
 		Use:   "import PATH...",
 		Short: "keep what files hold in the store, as a named collection",
 		Long: `Reads the files that analyze reads and keeps all they hold in a collection of
-the store, outside retention. The same files again change nothing. An import
-that broke off leaves no half collection: repeat it.`,
+the store, outside retention. It replaces what the collection has of the same
+nodes, so that the same files again change nothing; where that came from other
+files too, it refuses unless --replace is given. An import that broke off
+leaves no half collection: repeat it.`,
 		Example: `  corewait import --collection 2026-09-15 incident/
   corewait analyze --collection 2026-09-15`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -31,23 +33,24 @@ that broke off leaves no half collection: repeat it.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if collection == "" {
+			if into.Collection == "" {
 				return fmt.Errorf("%w: name the collection with --collection", errFlags)
 			}
 			o.Paths = args
-			return importFiles(c, &d, collection, o, stdout, stderr)
+			return importFiles(c, &d, into, o, stdout, stderr)
 		},
 	}
 	d.register(c)
 	f := c.Flags()
-	f.StringVar(&collection, "collection", "", "the collection's `NAME`")
+	f.StringVar(&into.Collection, "collection", "", "the collection's `NAME`")
+	f.BoolVar(&into.Replace, "replace", false, "let go of what the collection has of the same nodes from other files")
 	f.StringVar(&o.DBTimezone, "db-timezone", "", "zone of Oracle's times that carry none")
 	f.StringVar(&o.HostTimezone, "host-timezone", "", "zone of the host's times that carry none")
 	f.StringVar(&o.Node, "node", "", "the node (host) to import where the files hold several")
 	return c
 }
 
-func importFiles(c *cobra.Command, d *database, collection string, o analysis.Options, stdout, stderr io.Writer) error {
+func importFiles(c *cobra.Command, d *database, into analysis.Into, o analysis.Options, stdout, stderr io.Writer) error {
 	st, err := d.open(c.Context())
 	if err != nil {
 		return err
@@ -55,7 +58,7 @@ func importFiles(c *cobra.Command, d *database, collection string, o analysis.Op
 	defer st.Close()
 	bar := newProgress(stderr)
 	o.Progress = bar.update
-	done, err := analysis.Import(c.Context(), st, collection, o)
+	done, err := analysis.Import(c.Context(), st, into, o)
 	bar.clear()
 	if err != nil {
 		return err
@@ -69,7 +72,7 @@ func importFiles(c *cobra.Command, d *database, collection string, o analysis.Op
 		if name == "" {
 			name = "a node without name"
 		}
-		fmt.Fprintf(stdout, "%s: %d records of %d files in collection %s", report.Clean(name), n.Records, n.Files, report.Clean(collection))
+		fmt.Fprintf(stdout, "%s: %d records of %d files in collection %s", report.Clean(name), n.Records, n.Files, report.Clean(into.Collection))
 		if n.Unread > 0 {
 			fmt.Fprintf(stdout, ", %d lines not read", n.Unread)
 		}

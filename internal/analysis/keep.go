@@ -28,10 +28,20 @@ type ImportedNode struct {
 	Warnings        []string
 }
 
+// Into says which collection an import goes into.
+type Into struct {
+	Collection string
+	// Replace lets go of what the collection has of the same nodes from files
+	// that are not imported now.
+	Replace bool
+}
+
 // Import reads the files as Run does and keeps what they hold in a collection
 // of the store: of each node all there is, whatever instance, watch or window
-// is asked for. The same files again change nothing.
-func Import(ctx context.Context, st *store.Store, collection string, o Options) (*Imported, error) {
+// is asked for. It replaces what the collection has of the same nodes: the same
+// files again change nothing. Where that came from other files too, the error
+// wraps ErrInput, unless they may be let go.
+func Import(ctx context.Context, st *store.Store, into Into, o Options) (*Imported, error) {
 	v, err := o.validateFiles()
 	if err != nil {
 		return nil, err
@@ -44,11 +54,16 @@ func Import(ctx context.Context, st *store.Store, collection string, o Options) 
 	if err != nil {
 		return nil, err
 	}
+	if !into.Replace {
+		if err := spareOthers(ctx, st, into.Collection, set, nodes); err != nil {
+			return nil, err
+		}
+	}
 	// All begin before the first is read, and are noted together: an import that
 	// breaks off leaves none of its nodes to be taken for the whole.
 	imports := make([]store.FlushedImport, len(nodes))
 	for i, n := range nodes {
-		if imports[i].Import, err = st.Import(ctx, collection, n.Name); err != nil {
+		if imports[i].Import, err = st.Import(ctx, into.Collection, n.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -62,6 +77,41 @@ func Import(ctx context.Context, st *store.Store, collection string, o Options) 
 		return nil, err
 	}
 	return done, nil
+}
+
+// spareOthers refuses to replace what a collection has of a node from files that
+// are not among those of now.
+func spareOthers(ctx context.Context, st *store.Store, collection string, set *files.Set, nodes []files.Node) error {
+	c, err := st.CollectionByName(ctx, collection)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	had, err := collectedNodes(ctx, st, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		i := slices.IndexFunc(had, func(h store.CollectedNode) bool { return h.Name == n.Name })
+		if i < 0 {
+			continue
+		}
+		now := map[string]bool{}
+		for _, src := range set.Sources() {
+			if slices.Contains(src.Nodes, n.Name) {
+				now[src.Name] = true
+			}
+		}
+		for _, in := range had[i].Inputs {
+			if !now[in.Path] {
+				return fmt.Errorf("%w: collection %q has node %q from other files too, such as %s: name all files in one import, take another name, or let the others go with --replace",
+					ErrInput, c.Name, n.Name, in.Path)
+			}
+		}
+	}
+	return nil
 }
 
 // keep reads one node into the store.
@@ -123,18 +173,26 @@ func asInput(err error) error {
 // pageOfNodes is how many nodes of a collection are listed at once.
 const pageOfNodes = 500
 
-// storedNodes gives the nodes of a collection that were asked for.
-func (v *options) storedNodes(ctx context.Context, st *store.Store, c store.Collection) ([]store.CollectedNode, error) {
+// collectedNodes gives the nodes that a collection holds.
+func collectedNodes(ctx context.Context, st *store.Store, id store.CollectionID) ([]store.CollectedNode, error) {
 	var all []store.CollectedNode
 	for after := store.Cursor(""); ; {
-		page, next, err := st.CollectionNodes(ctx, c.ID, store.Page{After: after, Limit: pageOfNodes})
+		page, next, err := st.CollectionNodes(ctx, id, store.Page{After: after, Limit: pageOfNodes})
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, page...)
 		if after = next; after == "" {
-			break
+			return all, nil
 		}
+	}
+}
+
+// storedNodes gives the nodes of a collection that were asked for.
+func (v *options) storedNodes(ctx context.Context, st *store.Store, c store.Collection) ([]store.CollectedNode, error) {
+	all, err := collectedNodes(ctx, st, c.ID)
+	if err != nil {
+		return nil, err
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%w: collection %q: no import into it was completed: import again", ErrInput, c.Name)

@@ -42,7 +42,7 @@ func sameFromStore(t *testing.T, st *store.Store, collection, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := analysis.Import(t.Context(), st, collection, o); err != nil {
+	if _, err := analysis.Import(t.Context(), st, analysis.Into{Collection: collection}, o); err != nil {
 		t.Fatalf("import: %v", err)
 	}
 	windows := []domain.Window{{}}
@@ -138,6 +138,40 @@ func TestCollectionsOfTheLabelledCasesGiveTheFindingsOfTheirFiles(t *testing.T) 
 	}
 }
 
+// Files that the collection has and this import has not are let go only where
+// that is asked for.
+func TestOtherFilesIntoACollectionAreRefusedUnlessTheyReplace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, b := range baseFiles(t) {
+		write(t, dir, b.name, b.text)
+	}
+	st := openStore(t, store.Options{})
+	into := analysis.Into{Collection: "case"}
+	if _, err := analysis.Import(t.Context(), st, into, options(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "ash.csv")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := analysis.Import(t.Context(), st, into, options(dir))
+	if !errors.Is(err, analysis.ErrInput) || !strings.Contains(err.Error(), "ash.csv") || !strings.Contains(err.Error(), "--replace") {
+		t.Errorf("got %v", err)
+	}
+	res, err := analysis.RunStored(t.Context(), st, "case", options())
+	if err != nil || *res.Findings[0].Coverage.WaitSource != "ash" {
+		t.Errorf("after an import that was refused: %v", err)
+	}
+	into.Replace = true
+	if _, err := analysis.Import(t.Context(), st, into, options(dir)); err != nil {
+		t.Fatal(err)
+	}
+	res, err = analysis.RunStored(t.Context(), st, "case", options())
+	if err != nil || *res.Findings[0].Coverage.WaitSource != "histogram" {
+		t.Errorf("after the others were let go: %v", err)
+	}
+}
+
 // One node that is complete must not pass for a collection of two.
 func TestAnImportOfSeveralNodesThatBrokeOffIsNotAnalysed(t *testing.T) {
 	t.Parallel()
@@ -153,7 +187,7 @@ func TestAnImportOfSeveralNodesThatBrokeOffIsNotAnalysed(t *testing.T) {
 	st := openStore(t, store.Options{})
 	for _, before := range []string{"new", "imported before"} {
 		if before != "new" {
-			if _, err := analysis.Import(t.Context(), st, "case", options(dir)); err != nil {
+			if _, err := analysis.Import(t.Context(), st, analysis.Into{Collection: "case"}, options(dir)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -164,7 +198,7 @@ func TestAnImportOfSeveralNodesThatBrokeOffIsNotAnalysed(t *testing.T) {
 				cancel()
 			}
 		}
-		_, err := analysis.Import(ctx, st, "case", o)
+		_, err := analysis.Import(ctx, st, analysis.Into{Collection: "case"}, o)
 		cancel()
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("%s: %v", before, err)
