@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,9 @@ leaves no half collection: repeat it.`,
 			if into.Collection == "" {
 				return fmt.Errorf("%w: name the collection with --collection", errFlags)
 			}
+			if len(into.Collection) > longestCollection || !utf8.ValidString(into.Collection) {
+				return fmt.Errorf("%w: --collection: a name has at most %d bytes of UTF-8", errFlags, longestCollection)
+			}
 			o.Paths = args
 			return importFiles(c, &d, into, o, stdout, stderr)
 		},
@@ -49,6 +53,10 @@ leaves no half collection: repeat it.`,
 	f.StringVar(&o.Node, "node", "", "the node (host) to import where the files hold several")
 	return c
 }
+
+// longestCollection bounds a collection's name: the store cuts names at 512 bytes,
+// and two that are cut alike would be one.
+const longestCollection = 200
 
 func importFiles(c *cobra.Command, d *database, into analysis.Into, o analysis.Options, stdout, stderr io.Writer) error {
 	st, err := d.open(c.Context())

@@ -11,11 +11,11 @@ import (
 	"github.com/corewait/corewait/internal/testdb"
 )
 
-// The scripts in testdata/migrate have an empty database each.
-func TestMigrateCommand(t *testing.T) {
+// The scripts in testdata/database have an empty database each.
+func TestCommandsWithADatabase(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/migrate",
+		Dir: "testdata/database",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv(databaseEnv, testdb.URL(t))
 			return nil
