@@ -8,12 +8,19 @@
 
 -- +goose Up
 
--- Device interrupts other than storage's, by CPU, counted over the interval.
--- wrapped, implausible: counters that wrapped, or that jumped and were left out.
+-- Device interrupts other than storage's, by CPU. A row is a run of intervals of
+-- the same CPUs, each of which begins where the one before ends, and all of them
+-- in the same 10 s of the clock; length_us is that of the run. interval_us: the
+-- length of each interval; NULL: they are equally long. counts: those of the first
+-- interval's cpu_count CPUs, then those of the second's, and so on.
+-- wrapped, implausible: counters that wrapped, or that jumped and were left out;
+-- such an interval is a row of its own, as is one that is longer than 10 s.
 CREATE TABLE interrupt_samples (
     node_id     int4 NOT NULL,
     at          timestamptz NOT NULL,
     length_us   int8 NOT NULL,
+    interval_us int4[],
+    cpu_count   int2 NOT NULL,
     cpus        int2[],
     counts      int4[] NOT NULL,
     wrapped     int4,
@@ -55,7 +62,8 @@ CREATE TABLE softirq_samples (
 SELECT corewait_make_kept('softirq_samples', wide => '{counts}');
 SELECT corewait_make_hot('softirq_samples', 'day', '{node_id,name}');
 
--- Shares of each CPU's time, and of the whole host's (host_). length_us is part
+-- Shares of each CPU's time, and of the whole host's (host_). Columns over CPUs
+-- but cpus: NULL = unknown on all CPUs, '{}' = zero on all CPUs. length_us is part
 -- of the key: sar's ten minutes and mpstat's second may begin at one instant.
 CREATE TABLE cpu_samples (
     node_id            int4 NOT NULL,
@@ -134,27 +142,31 @@ SELECT corewait_make_hot('disk_samples', 'day', '{node_id}');
 -- run_cpu, run_state: run-length encoding of (CPU, state), where run_samples add
 -- up to the number of samples; a state is its letter's code, NULL unknown.
 -- Columns by sample: NULL = unknown in all samples, '{}' = zero in all samples,
--- else one element for each sample. command_id is a name_id.
+-- else one element for each sample. interval_us: over how long the values of a
+-- sample are; where first_interval_us is known, that of the first sample is this,
+-- that of each other one the time since the sample before, and interval_us is NULL.
+-- command_id is a name_id.
 CREATE TABLE placement_samples (
-    node_id        int4 NOT NULL,
-    command_id     int4 NOT NULL,
-    tid            int4 NOT NULL,
-    at             timestamptz NOT NULL,
-    until          timestamptz NOT NULL,
-    uncertainty_us int4 NOT NULL,
-    period_us      int4 NOT NULL,
-    jitter_us      int2[],
-    run_samples    int2[] NOT NULL,
-    run_cpu        int2[] NOT NULL,
-    run_state      int2[],
-    policy         int2,
-    interval_us    int8[],
-    cpu_share_bp   int2[],
-    wait_share_bp  int2[],
-    exec_us        int4[],
-    run_delay_us   int4[],
-    voluntary      int4[],
-    involuntary    int4[],
+    node_id           int4 NOT NULL,
+    command_id        int4 NOT NULL,
+    tid               int4 NOT NULL,
+    at                timestamptz NOT NULL,
+    until             timestamptz NOT NULL,
+    uncertainty_us    int4 NOT NULL,
+    period_us         int4 NOT NULL,
+    jitter_us         int2[],
+    run_samples       int2[] NOT NULL,
+    run_cpu           int2[] NOT NULL,
+    run_state         int2[],
+    policy            int2,
+    interval_us       int8[],
+    first_interval_us int8,
+    cpu_share_bp      int2[],
+    wait_share_bp     int2[],
+    exec_us           int4[],
+    run_delay_us      int4[],
+    voluntary         int4[],
+    involuntary       int4[],
     CONSTRAINT pk_placement_samples PRIMARY KEY (node_id, command_id, tid, at)
 );
 SELECT corewait_make_kept('placement_samples');

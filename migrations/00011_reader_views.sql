@@ -12,12 +12,19 @@ SELECT n.name AS node, i.inst_id, i.name AS instance, i.host, i.database, i.firs
 FROM public.instances i JOIN public.nodes n USING (node_id)
 WHERE i.collection_id = 0;
 
+-- time is the begin of the run of intervals that the interval is in: filter on it,
+-- from 10 s before. from_time is the interval's own begin.
 CREATE VIEW corewait_reader.interrupts AS
-SELECT s.at AS time, n.name AS node, coalesce(s.cpus[c.i], c.i - 1)::int4 AS cpu,
-       c.count * 1e6::float8 / nullif(s.length_us, 0) AS per_s
+SELECT s.at AS time, n.name AS node, s.at + e.before_us * interval '1 microsecond' AS from_time,
+       coalesce(s.cpus[c.i], c.i - 1)::int4 AS cpu, c.count * 1e6::float8 / nullif(e.length_us, 0) AS per_s
 FROM public.interrupt_samples s
 JOIN public.nodes n USING (node_id)
-CROSS JOIN LATERAL unnest(s.counts) WITH ORDINALITY AS c (count, i);
+CROSS JOIN LATERAL (
+    SELECT i, length_us, (sum(length_us) OVER (ORDER BY i) - length_us)::int8 AS before_us
+    FROM (SELECT i, coalesce(s.interval_us[i], s.length_us / m.intervals) AS length_us
+          FROM (SELECT cardinality(s.counts) / greatest(s.cpu_count, 1) AS intervals) AS m, generate_series(1, m.intervals) AS i) AS lengths
+) AS e
+CROSS JOIN LATERAL unnest(s.counts[(e.i - 1) * s.cpu_count + 1 : e.i * s.cpu_count]) WITH ORDINALITY AS c (count, i);
 
 CREATE VIEW corewait_reader.device_interrupts AS
 SELECT s.at AS time, n.name AS node, l.irq, l.device,
@@ -37,14 +44,20 @@ CROSS JOIN LATERAL unnest(s.counts) WITH ORDINALITY AS c (count, i);
 
 CREATE VIEW corewait_reader.cpus AS
 SELECT s.at AS time, n.name AS node, coalesce(s.cpus[c.i], c.i - 1)::int4 AS cpu,
-       c.user_bp / 1e2::float8 AS user_pct, c.system_bp / 1e2::float8 AS system_pct, c.irq_bp / 1e2::float8 AS irq_pct,
-       c.softirq_bp / 1e2::float8 AS softirq_pct, c.steal_bp / 1e2::float8 AS steal_pct, c.iowait_bp / 1e2::float8 AS iowait_pct,
-       c.idle_bp / 1e2::float8 AS idle_pct, s.irq_softirq_max_bp[c.i] / 1e2::float8 AS irq_softirq_max_pct,
-       s.steal_max_bp[c.i] / 1e2::float8 AS steal_max_pct, s.busy_max_bp[c.i] / 1e2::float8 AS busy_max_pct
+       CASE cardinality(s.user_bp) WHEN 0 THEN 0 ELSE c.user_bp / 1e2::float8 END AS user_pct,
+       CASE cardinality(s.system_bp) WHEN 0 THEN 0 ELSE c.system_bp / 1e2::float8 END AS system_pct,
+       CASE cardinality(s.irq_bp) WHEN 0 THEN 0 ELSE c.irq_bp / 1e2::float8 END AS irq_pct,
+       CASE cardinality(s.softirq_bp) WHEN 0 THEN 0 ELSE c.softirq_bp / 1e2::float8 END AS softirq_pct,
+       CASE cardinality(s.steal_bp) WHEN 0 THEN 0 ELSE c.steal_bp / 1e2::float8 END AS steal_pct,
+       CASE cardinality(s.iowait_bp) WHEN 0 THEN 0 ELSE c.iowait_bp / 1e2::float8 END AS iowait_pct,
+       CASE cardinality(s.idle_bp) WHEN 0 THEN 0 ELSE c.idle_bp / 1e2::float8 END AS idle_pct,
+       CASE cardinality(s.irq_softirq_max_bp) WHEN 0 THEN 0 ELSE s.irq_softirq_max_bp[c.i] / 1e2::float8 END AS irq_softirq_max_pct,
+       CASE cardinality(s.steal_max_bp) WHEN 0 THEN 0 ELSE s.steal_max_bp[c.i] / 1e2::float8 END AS steal_max_pct,
+       CASE cardinality(s.busy_max_bp) WHEN 0 THEN 0 ELSE s.busy_max_bp[c.i] / 1e2::float8 END AS busy_max_pct
 FROM public.cpu_samples s
 JOIN public.nodes n USING (node_id)
-CROSS JOIN LATERAL unnest(s.user_bp, s.system_bp, s.irq_bp, s.softirq_bp, s.steal_bp, s.iowait_bp, s.idle_bp)
-    WITH ORDINALITY AS c (user_bp, system_bp, irq_bp, softirq_bp, steal_bp, iowait_bp, idle_bp, i);
+CROSS JOIN LATERAL unnest(s.user_bp, s.system_bp, s.irq_bp, s.softirq_bp, s.steal_bp, s.iowait_bp, s.idle_bp, s.cpus)
+    WITH ORDINALITY AS c (user_bp, system_bp, irq_bp, softirq_bp, steal_bp, iowait_bp, idle_bp, cpu, i);
 
 CREATE VIEW corewait_reader.hosts AS
 SELECT s.at AS time, n.name AS node, s.host_user_ppm / 1e4::float8 AS user_pct, s.host_system_ppm / 1e4::float8 AS system_pct,

@@ -8,7 +8,7 @@ import (
 	"github.com/corewait/corewait/domain"
 )
 
-// interruptRow is a row of interrupt_samples.
+// interruptRow is an interval of a row of interrupt_samples.
 type interruptRow struct {
 	interval
 	cpus                 []int16 // nil: 0 to n-1
@@ -21,6 +21,9 @@ func (b *Batch) InterruptSample(s *domain.InterruptSample) error {
 	span, ok, err := spanOf(s.From, s.To)
 	if err != nil || !ok {
 		return err
+	}
+	if len(s.CPUs) > math.MaxInt16 {
+		return fmt.Errorf("interrupt sample: %d CPUs: %w", len(s.CPUs), ErrUnstorable)
 	}
 	cpus, err := b.cpusOf("interrupt sample", s.CPUs, len(s.Counts))
 	if err != nil {

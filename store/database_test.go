@@ -148,7 +148,7 @@ func (d *database) oneOfEach(node store.NodeID, at time.Time) {
 	d.t.Helper()
 	d.exec(`INSERT INTO names (name_id, name) VALUES (1, 'ora_lgwr_X'), (2, 'log file sync'), (3, 'user commits'), (4, 'sda') ON CONFLICT DO NOTHING`)
 	for table, rest := range map[string]string{
-		"interrupt_samples (node_id, at, length_us, counts)":                                                         "1000000, '{10,20}'",
+		"interrupt_samples (node_id, at, length_us, cpu_count, counts)":                                              "1000000, 2, '{10,20}'",
 		"device_samples (node_id, at, length_us, observed_us, line_ids, cpus, counts)":                               "1000000, 1000000, '{1}', '{0}', '{10}'",
 		"softirq_samples (node_id, at, length_us, name, counts)":                                                     "1000000, 'NET_RX', '{1,2}'",
 		"cpu_samples (node_id, at, length_us, idle_bp, host_idle_ppm)":                                               "1000000, '{9000,8000}', 850000",

@@ -33,7 +33,8 @@ const cpuColumns = `at, length_us, cpus, user_bp, system_bp, irq_bp, softirq_bp,
 	irq_softirq_max_bp, steal_max_bp, busy_max_bp,
 	host_user_ppm, host_system_ppm, host_irq_ppm, host_softirq_ppm, host_steal_ppm, host_iowait_ppm, host_idle_ppm`
 
-// cpuArrays is a row of cpu_samples: columns over CPUs, nil where unknown for all.
+// cpuArrays is a row of cpu_samples: columns over CPUs, nil where unknown for all,
+// empty where zero for all.
 type cpuArrays struct {
 	memory  []int16 // of cpus
 	cpus    []int16
@@ -58,10 +59,7 @@ const (
 
 // share gives the value of a column for CPU i of the row.
 func (c *cpuArrays) share(column, i int) float64 {
-	if v := c.columns[column]; v != nil {
-		return share(v[i])
-	}
-	return math.NaN()
+	return share(sampleOf(c.columns[column], i, null16))
 }
 
 // read reads the columns over CPUs.
@@ -72,7 +70,7 @@ func (c *cpuArrays) read(r *rowReader, memory *[cpuColumnCount][]int16) (err err
 	for i := range c.columns {
 		c.columns[i] = r.int2s(memory[i])
 		memory[i] = keep(memory[i], c.columns[i])
-		if c.cpus == nil && c.columns[i] != nil {
+		if c.cpus == nil && len(c.columns[i]) > 0 {
 			n = len(c.columns[i])
 		}
 	}
@@ -80,7 +78,7 @@ func (c *cpuArrays) read(r *rowReader, memory *[cpuColumnCount][]int16) (err err
 		return r.err
 	}
 	for i, v := range c.columns {
-		if v != nil && len(v) != n {
+		if len(v) != 0 && len(v) != n {
 			return fmt.Errorf("%d CPUs have %d values in column %d", n, len(v), i)
 		}
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/corewait/corewait/domain"
@@ -58,24 +59,13 @@ func cpuIDs(into []int, cpus []int16, n int) ([]int, error) {
 func countOrZero(v int32) int { return int(max(v, 0)) }
 
 func (f *feed) interruptSamples(ctx context.Context) error {
-	q := f.intervals(f.src.of(interruptSamples, "at, length_us, cpus, counts, wrapped, implausible"))
-	var s domain.InterruptSample
-	var cpus []int16
+	q := f.intervals(f.src.of(interruptSamples, "at, length_us, interval_us, cpu_count, cpus, counts, wrapped, implausible"))
+	m := interruptMerge{window: f.window, to: f.to}
 	q.add("ORDER BY at")
-	return f.read(ctx, interruptSamples.name, q, func(r *rowReader) (err error) {
-		s.From, s.To = r.interval()
-		ids := r.int2s(cpus)
-		s.Counts = orNegatives(r.int8s(s.Counts))
-		s.Wrapped, s.Implausible = countOrZero(r.int4()), countOrZero(r.int4())
-		if r.err != nil {
-			return r.err
-		}
-		cpus = keep(cpus, ids)
-		if s.CPUs, err = cpuIDs(s.CPUs, ids, len(s.Counts)); err != nil {
-			return err
-		}
-		return give(f.to.InterruptSample(&s))
-	})
+	if err := f.read(ctx, interruptSamples.name, q, m.row); err != nil {
+		return err
+	}
+	return m.giveBefore(math.MaxInt64)
 }
 
 // keep gives the memory to read the next row's array into.

@@ -8,7 +8,7 @@ import (
 
 func (f *feed) placements(ctx context.Context) error {
 	q := f.runs(f.src.of(placementSamples, `command_id, tid, at, until, uncertainty_us, period_us, jitter_us, run_samples, run_cpu, run_state, policy,
-		interval_us, cpu_share_bp, wait_share_bp, exec_us, run_delay_us, voluntary, involuntary`))
+		interval_us, first_interval_us, cpu_share_bp, wait_share_bp, exec_us, run_delay_us, voluntary, involuntary`))
 	from, to := f.instants()
 	var m, run placementRun // m holds the memory that rows are read into
 	q.add("ORDER BY command_id, tid, at")
@@ -25,6 +25,7 @@ func (f *feed) placements(ctx context.Context) error {
 		run.policy = r.int2()
 		run.intervalUS = r.int8s(m.intervalUS)
 		m.intervalUS = keep(m.intervalUS, run.intervalUS)
+		run.firstIntervalUS = r.int8()
 		for _, c := range [...]struct{ to, memory *[]int16 }{{&run.cpuShareBP, &m.cpuShareBP}, {&run.waitShareBP, &m.waitShareBP}} {
 			*c.to = r.int2s(*c.memory)
 			*c.memory = keep(*c.memory, *c.to)

@@ -52,6 +52,7 @@ func (r *runRows) writePlacements(e encoder) {
 		e.int2s(p.runState)
 		e.int2(p.policy)
 		e.int8s(p.intervalUS)
+		e.int8(p.firstIntervalUS)
 		e.int2s(p.cpuShareBP)
 		e.int2s(p.waitShareBP)
 		e.int4s(p.execUS)

@@ -78,16 +78,10 @@ func copySections(c *copier, to *target, sections []section) {
 }
 
 func (b *Batch) writeInterrupts(e encoder) {
-	for i := range b.interrupts {
-		r := &b.interrupts[i]
-		e.begin()
-		e.time(r.at)
-		e.int8(r.length)
-		e.int2s(r.cpus)
-		e.counts(r.counts, e.to.kept())
-		e.int4(r.wrapped)
-		e.int4(r.implausible)
-		e.endRow()
+	for rest := b.interrupts; len(rest) > 0; {
+		n := interruptRun(rest)
+		e.interrupts(rest[:n])
+		rest = rest[n:]
 	}
 }
 
@@ -132,14 +126,14 @@ func (b *Batch) writeCPUs(e encoder) {
 		e.int8(r.length)
 		e.cpuIDs(r)
 		for k := range shares {
-			e.cells(len(r.cpus), func(i int) int16 { return r.cpus[i].shares[k] })
+			e.cpuShares(len(r.cpus), func(i int) int16 { return r.cpus[i].shares[k] })
 		}
 		for k := range 3 {
 			if !r.peaks {
 				e.null()
 				continue
 			}
-			e.cells(len(r.cpus), func(i int) int16 { return r.cpus[i].peaks[k] })
+			e.cpuShares(len(r.cpus), func(i int) int16 { return r.cpus[i].peaks[k] })
 		}
 		for _, ppm := range r.host {
 			e.int4(ppm)
@@ -149,25 +143,44 @@ func (b *Batch) writeCPUs(e encoder) {
 }
 
 // cpuIDs writes the ids of CPUs in ascending order: NULL where they are 0 to n-1.
-// Where no share of any is known, nothing else tells that there were n.
+// Where no share of any is written, nothing else tells that there were n.
 func (e encoder) cpuIDs(r *cpuRow) {
 	n := len(r.cpus)
-	if n == 0 || int(r.cpus[n-1].cpu) == n-1 && r.known() {
+	if n == 0 || int(r.cpus[n-1].cpu) == n-1 && r.showsCPUs() {
 		e.null()
 		return
 	}
 	e.cells(n, func(i int) int16 { return r.cpus[i].cpu })
 }
 
-// known says whether any share of any CPU is known.
-func (r *cpuRow) known() bool {
-	unknown := [shares]int16{null16, null16, null16, null16, null16, null16, null16}
-	for i := range r.cpus {
-		if r.cpus[i].shares != unknown {
+// showsCPUs says whether a share is written for each CPU: one that is neither
+// unknown nor zero on all of them.
+func (r *cpuRow) showsCPUs() bool {
+	for k := range shares {
+		known, zero := false, true
+		for i := range r.cpus {
+			v := r.cpus[i].shares[k]
+			known, zero = known || v != null16, zero && v == 0
+		}
+		if known && !zero {
 			return true
 		}
 	}
 	return false
+}
+
+// cpuShares writes a share of each CPU: NULL where none is known, '{}' where all
+// are zero.
+func (e encoder) cpuShares(n int, of func(int) int16) {
+	zero := n > 0
+	for i := 0; i < n && zero; i++ {
+		zero = of(i) == 0
+	}
+	if zero {
+		e.int2s([]int16{})
+		return
+	}
+	e.cells(n, of)
 }
 
 // cells writes one value of each CPU: NULL where none is known.

@@ -67,7 +67,7 @@ func TestEvidenceThatExceedsItsSizeIsKeptFromTheMiddle(t *testing.T) {
 			VALUES ($1, 1, 7, $2, $2, 0, 0, '{1}', '{1}')`, node, from.Add(time.Duration(i)*time.Minute))
 	}
 	for i := range 11 {
-		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, counts) VALUES ($1, $2, 1000000, '{1}')`, node, from.Add(time.Duration(i)*time.Minute))
+		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES ($1, $2, 1000000, 1, '{1}')`, node, from.Add(time.Duration(i)*time.Minute))
 		d.exec(`INSERT INTO system_samples (node_id, at, length_us) VALUES ($1, $2, 1000000)`, node, from.Add(time.Duration(i)*time.Minute))
 	}
 	var room int64

@@ -112,8 +112,15 @@ func TestFeedGivesTheRecordsThatRowsStandFor(t *testing.T) {
 	d.exec(`INSERT INTO instances (node_id, inst_id, name, host, database, first_seen, last_seen) VALUES ($1, 2, 'X2', 'db2', NULL, '2026-01-01Z', '2026-03-01Z'), ($1, 1, 'X1', 'db1', NULL, '2026-01-01Z', '2026-03-02Z'),
 		($2, 1, 'Y1', 'db2', NULL, '2026-01-01Z', '2026-03-02Z')`, node, other)
 	for _, row := range []struct{ table, values string }{
-		{"interrupt_samples", `'2026-03-02 10:00:01Z', 1000000, NULL, '{10,NULL,0}', 1, 2`},
-		{"interrupt_samples", `'2026-03-02 10:00:00Z', 1000000, '{0,5}', '{7,8}', NULL, NULL`},
+		{"interrupt_samples", `'2026-03-02 10:00:01Z', 1000000, NULL, 3, NULL, '{10,NULL,0}', 1, 2`},
+		{"interrupt_samples", `'2026-03-02 10:00:00Z', 1000000, NULL, 2, '{0,5}', '{7,8}', NULL, NULL`},
+		// Runs of two spools that overlap: 2 s in pieces of 0.5 and 1.5 s, and 3 s in equal ones.
+		{"interrupt_samples", `'2026-03-02 10:00:10Z', 2000000, '{500000,1500000}', 2, NULL, '{1,2,3,4}', NULL, NULL`},
+		{"interrupt_samples", `'2026-03-02 10:00:10.25Z', 3000000, NULL, 1, '{7}', '{5,NULL,6}', NULL, NULL`},
+		// The same intervals in rows that were cut in different places.
+		{"interrupt_samples", `'2026-03-02 10:00:20Z', 3000000, NULL, 1, NULL, '{1,2,3}', NULL, NULL`},
+		{"interrupt_samples", `'2026-03-02 10:00:22Z', 2000000, NULL, 1, NULL, '{3,4}', NULL, NULL`},
+		{"interrupt_samples", `'2026-03-02 10:00:30Z', 1000000, NULL, 0, '{}', '{}', NULL, NULL`},
 		{"device_samples", `'2026-03-02 10:00:00Z', 10000000, 9000000, '{1,2,2}', '{0,0,5}', '{10,20,30}', NULL`},
 		{"device_samples", `'2026-03-02 10:00:10Z', 10000000, 10000000, '{}', '{}', '{}', 4`},
 		{"softirq_samples (node_id, name, at, length_us, cpus, counts, max_per_s)", `'NET_RX', '2026-03-02 10:00:00Z', 5000000, NULL, '{1,2}', '{1,NULL}'`},
@@ -124,10 +131,14 @@ func TestFeedGivesTheRecordsThatRowsStandFor(t *testing.T) {
 		{"cpu_samples", `'2026-03-02 10:00:00Z', 5000000, '{1,3}', '{100,200}', NULL, '{NULL,1}', '{0,0}', '{0,0}', '{0,0}', '{9900,9799}', '{NULL,50}', NULL, '{NULL,60}',
 			NULL, NULL, NULL, NULL, NULL, NULL, NULL`},
 		{"cpu_samples", `'2026-03-02 10:00:05Z', 5000000, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{2500}', NULL, NULL, NULL, 123456, 0, NULL, 1, 2, 3, 4`},
+		{"cpu_samples", `'2026-03-02 10:00:10Z', 5000000, NULL, '{}', NULL, '{}', '{}', '{}', '{}', '{10000,NULL}', '{}', NULL, '{}',
+			NULL, NULL, NULL, NULL, NULL, NULL, NULL`},
 		{"system_samples", `'2026-03-02 10:00:00Z', 1000000, 150, 9, NULL, 3, 0, 12345, 99999999999, 10, 20, 30, 40, NULL, 1, 2, 3, 4`},
 		{"disk_samples", `'2026-03-02 10:00:00Z', 1000000, '{104,105}', '{1500,0}', '{1,NULL}', '{250,NULL}', '{1,2}', NULL, '{10000,NULL}'`},
 		{"placement_samples", `101, 77, '2026-03-02 10:00:00Z', '2026-03-02 10:00:00.1Z', 0, 50000, '{0,-3,4}', '{2,1}', '{3,9}', '{83,NULL}', 1,
-			'{50000,NULL,50000}', NULL, '{}', '{5,NULL,7}', '{}', NULL, '{}'`},
+			'{50000,NULL,50000}', NULL, NULL, '{}', '{5,NULL,7}', '{}', NULL, '{}'`},
+		{"placement_samples", `101, 78, '2026-03-02 10:00:00Z', '2026-03-02 10:00:00.1Z', 0, 50000, '{0,-3,4}', '{3}', '{3}', NULL, 1,
+			NULL, 49000, NULL, '{}', '{}', '{}', NULL, '{}'`},
 		{"waits", `'2026-03-02 10:00:00.321Z', 1, 5000, 100, 7, 102, false, true, 120000, 1000000, 'abc', 'p', 'm', 'web1', 'APP', 1, 2, 3`},
 		{"waits", `'2026-03-02 10:00:01.321Z', -1, -1, -2, 0, 0, true, false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL`},
 		{"histograms", `1, 102, false, '2026-03-02 10:00:00Z', '2026-03-02 10:00:02Z', '{1024,2048}', '{5,6}', '{1772445599000000,0}',
@@ -149,6 +160,16 @@ func TestFeedGivesTheRecordsThatRowsStandFor(t *testing.T) {
 		"instance 1 X1 on db1",
 		"interrupts 10:00:00 to 10:00:01: CPUs [0 5] counts [7 8] wrapped 0 implausible 0",
 		"interrupts 10:00:01 to 10:00:02: CPUs [0 1 2] counts [10 -1 0] wrapped 1 implausible 2",
+		"interrupts 10:00:10 to 10:00:10.5: CPUs [0 1] counts [1 2] wrapped 0 implausible 0",
+		"interrupts 10:00:10.25 to 10:00:11.25: CPUs [7] counts [5] wrapped 0 implausible 0",
+		"interrupts 10:00:10.5 to 10:00:12: CPUs [0 1] counts [3 4] wrapped 0 implausible 0",
+		"interrupts 10:00:11.25 to 10:00:12.25: CPUs [7] counts [-1] wrapped 0 implausible 0",
+		"interrupts 10:00:12.25 to 10:00:13.25: CPUs [7] counts [6] wrapped 0 implausible 0",
+		"interrupts 10:00:20 to 10:00:21: CPUs [0] counts [1] wrapped 0 implausible 0",
+		"interrupts 10:00:21 to 10:00:22: CPUs [0] counts [2] wrapped 0 implausible 0",
+		"interrupts 10:00:22 to 10:00:23: CPUs [0] counts [3] wrapped 0 implausible 0",
+		"interrupts 10:00:23 to 10:00:24: CPUs [0] counts [4] wrapped 0 implausible 0",
+		"interrupts 10:00:30 to 10:00:31: CPUs [] counts [] wrapped 0 implausible 0",
 		"devices 10:00:00 to 10:00:10: [{{40 eth0 network} 0 10} {{50 nvme0 storage} 0 20} {{50 nvme0 storage} 5 30}] in 9s untracked 0",
 		"devices 10:00:10 to 10:00:20: [] in 10s untracked 4",
 		"softirq NET_RX 10:00:00 to 10:00:05: CPUs [0 1] counts [1 2] most [1 -1]",
@@ -163,12 +184,17 @@ func TestFeedGivesTheRecordsThatRowsStandFor(t *testing.T) {
 		"CPU 3 to 10:00:05 in 5s: 0.02 NaN 0.0001 0 0 0 0.9799 peaks {0.005 NaN 0.006}",
 		"CPU -1 to 10:00:10 in 5s: 0.123456 0 NaN 1e-06 2e-06 3e-06 4e-06",
 		"CPU 0 to 10:00:10 in 5s: NaN NaN NaN NaN NaN NaN 0.25",
+		"CPU 0 to 10:00:15 in 5s: 0 NaN 0 0 0 0 1 peaks {0 NaN 0}",
+		"CPU 1 to 10:00:15 in 5s: 0 NaN 0 0 0 0 NaN peaks {0 NaN 0}",
 		"system to 10:00:01 in 1s: 1.5 NaN 3 0 12345 9.9999999999e+10 1e-05 2e-05 3e-05 4e-05 NaN",
 		"disk sda to 10:00:01 in 1s: 1.5 0.001 0.25 0.001 NaN 1",
 		"disk sdb to 10:00:01 in 1s: 0 NaN NaN 0.002 NaN NaN",
 		`placement ora_lgwr_X/77 10:00:00+0s: CPU 3 "S" share NaN 0 in 50ms exec 5µs delay 0s switches -1 0 policy 1`,
 		`placement ora_lgwr_X/77 10:00:00.049997+0s: CPU 3 "S" share NaN 0 in 0s exec -1ns delay 0s switches -1 0 policy 1`,
 		`placement ora_lgwr_X/77 10:00:00.100004+0s: CPU 9 "\x00" share NaN 0 in 50ms exec 7µs delay 0s switches -1 0 policy 1`,
+		`placement ora_lgwr_X/78 10:00:00+0s: CPU 3 "\x00" share NaN 0 in 49ms exec 0s delay 0s switches -1 0 policy 1`,
+		`placement ora_lgwr_X/78 10:00:00.049997+0s: CPU 3 "\x00" share NaN 0 in 49.997ms exec 0s delay 0s switches -1 0 policy 1`,
+		`placement ora_lgwr_X/78 10:00:00.100004+0s: CPU 3 "\x00" share NaN 0 in 50.007ms exec 0s delay 0s switches -1 0 policy 1`,
 		"histogram 1 log file sync milli false 10:00:00: 1.024ms:5@09:59:59 2.048ms:6@unknown",
 		"histogram 1 log file sync milli false 10:00:01: 1.024ms:5@09:59:59 2.048ms:6@unknown",
 		"histogram 1 log file sync milli false 10:00:02: 1.024ms:7@10:00:01.5 2.048ms:8@unknown",
@@ -197,9 +223,12 @@ func TestFeedGivesWhatTouchesTheWindow(t *testing.T) {
 		if strings.HasPrefix(at, "08") || strings.HasPrefix(at, "09:00") {
 			length = 61 * time.Minute // the live tables are not searched further back than an hour
 		}
-		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, counts) VALUES ($1, $2, $3, '{1}')`, node, "2026-03-02 "+at+"Z", length.Microseconds())
+		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES ($1, $2, $3, 1, '{1}')`, node, "2026-03-02 "+at+"Z", length.Microseconds())
 		d.exec(`INSERT INTO waits (node_id, at, inst_id, sample_id, session_id, serial, event_id, background, waiting) VALUES ($1, $2, 1, 1, 1, 1, 102, false, true)`, node, "2026-03-02 "+at+"Z")
 	}
+	// Runs of half seconds, of each of which one overlaps the window.
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES ($1, '2026-03-02 09:59:58.25Z', 2000000, 1, '{1,2,3,4}'),
+		($1, '2026-03-02 10:00:09.75Z', 2000000, 1, '{1,2,3,4}')`, node)
 	// A minute of samples, of which those of the window are given.
 	d.exec(`INSERT INTO placement_samples (node_id, command_id, tid, at, until, uncertainty_us, period_us, run_samples, run_cpu)
 		VALUES ($1, 101, 7, '2026-03-02 09:59:05Z', '2026-03-02 10:00:05Z', 0, 30000000, '{3}', '{1}'),
@@ -215,8 +244,8 @@ func TestFeedGivesWhatTouchesTheWindow(t *testing.T) {
 		lines = append(lines, l)
 	}
 	want := []string{
-		"interrupts 09:00:00 to 10:01:00", "interrupts 09:59:59 to 10:00:00", "interrupts 10:00:00 to 10:00:01", "interrupts 10:00:09 to 10:00:10",
-		"interrupts 10:00:10 to 10:00:11", // touches: the host's shares count by their ends
+		"interrupts 09:00:00 to 10:01:00", "interrupts 09:59:59 to 10:00:00", "interrupts 09:59:59.75 to 10:00:00.25", "interrupts 10:00:00 to 10:00:01",
+		"interrupts 10:00:09 to 10:00:10", "interrupts 10:00:09.75 to 10:00:10.25", "interrupts 10:00:10 to 10:00:11", // touches: the host's shares count by their ends
 		"placement ora_lgwr_X/7 10:00:05+0s", "placement ora_lgwr_X/7 10:00:09+0s",
 		"wait 1 10:00:00", "wait 1 10:00:09",
 	}
@@ -301,8 +330,30 @@ func TestFeedSaysWhatItCannotRead(t *testing.T) {
 			"read device_samples: row 1: there is no interrupt line 9",
 		},
 		"lists that do not fit": {
-			`INSERT INTO interrupt_samples (node_id, at, length_us, cpus, counts) VALUES (1, '2026-03-02 10:00:00Z', 1, '{1,2}', '{1}')`,
+			`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, cpus, counts) VALUES (1, '2026-03-02 10:00:00Z', 1, 1, '{1,2}', '{1}')`,
 			"read interrupt_samples: row 1: 2 CPUs have 1 values",
+		},
+		"half an interval": {
+			`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES (1, '2026-03-02 10:00:00Z', 1, 2, '{1,2,3}')`,
+			"read interrupt_samples: row 1: 3 counts of 2 CPUs",
+		},
+		"intervals of other lengths than the run": {
+			`INSERT INTO interrupt_samples (node_id, at, length_us, interval_us, cpu_count, counts) VALUES (1, '2026-03-02 10:00:00Z', 4, '{1,2}', 1, '{1,2}')`,
+			"read interrupt_samples: row 1: 2 intervals of 4 us have 2 lengths of 3 us",
+		},
+		"equal intervals of no whole length": {
+			`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES (1, '2026-03-02 10:00:00Z', 3, 1, '{1,2}')`,
+			"read interrupt_samples: row 1: 3 us are not 2 intervals of the same length",
+		},
+		"an interval of unknown length": {
+			`INSERT INTO interrupt_samples (node_id, at, length_us, interval_us, cpu_count, counts) VALUES (1, '2026-03-02 10:00:00Z', 4, '{4,NULL}', 1, '{1,2}')`,
+			"read interrupt_samples: row 1: an interval has no length",
+		},
+		"two kinds of intervals of placement": {
+			`INSERT INTO names (name_id, name) VALUES (1, 'ora_lgwr_X');
+			INSERT INTO placement_samples (node_id, command_id, tid, at, until, uncertainty_us, period_us, run_samples, run_cpu, interval_us, first_interval_us)
+				VALUES (1, 1, 7, '2026-03-02 10:00:00Z', '2026-03-02 10:00:00Z', 0, 0, '{1}', '{1}', '{5}', 5)`,
+			"read placement_samples: row 1: interval_us is given beside first_interval_us",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,9 +41,13 @@ type Import struct {
 
 	rows    *Batch
 	lastEnd time.Time // of the interval that the last row belongs to
-	runs    *Batch    // readings that become runs
-	gaps    *Batch
-	told    map[threadKey][]int64 // instants of placements that were written, ascending
+
+	interrupts *Batch
+	slot       int64 // that the last of their intervals begins in
+
+	runs *Batch // readings that become runs
+	gaps *Batch
+	told map[threadKey][]int64 // instants of placements that were written, ascending
 
 	unstorable int
 	firstWhy   string
@@ -72,7 +76,7 @@ func (s *Store) Import(ctx context.Context, collection, node string) (*Import, e
 	importing := NewUUID()
 	i := &Import{
 		store: s, ctx: ctx, to: target{node: id, importing: &importing},
-		rows: NewBatch(), runs: NewBatch(), gaps: NewBatch(), told: map[threadKey][]int64{},
+		rows: NewBatch(), interrupts: NewBatch(), runs: NewBatch(), gaps: NewBatch(), told: map[threadKey][]int64{},
 	}
 	err = s.step(ctx, "number the collection", func(ctx context.Context) error {
 		return s.findOrMake(ctx, &i.to.collection, storable(collection, longestName),
@@ -152,7 +156,7 @@ func (i *Import) Flush(ctx context.Context) error {
 		return i.err
 	}
 	i.ctx = ctx
-	for _, b := range []*Batch{i.rows, i.runs, i.gaps} {
+	for _, b := range []*Batch{i.rows, i.interrupts, i.runs, i.gaps} {
 		if err := i.write(b); err != nil {
 			return err
 		}
@@ -311,9 +315,14 @@ func (i *Import) CPUTimes(*domain.CPUTimesSnapshot) error { return errReading }
 // Disks refuses a reading: see Batch.
 func (i *Import) Disks(*domain.DiskSnapshot) error { return errReading }
 
-// InterruptSample takes what devices' interrupts did in an interval.
+// InterruptSample takes what devices' interrupts did in an interval. Rows are not
+// cut within a slot, so that the same intervals are the same rows whenever the
+// import writes.
 func (i *Import) InterruptSample(s *domain.InterruptSample) error {
-	return i.take(i.rows, i.full(), func() error { return i.rows.InterruptSample(s) })
+	slot := slotOf(micros(s.From))
+	full := i.interrupts.Rows() >= i.store.options.ImportRows && slot != i.slot
+	i.slot = slot
+	return i.take(i.interrupts, full, func() error { return i.interrupts.InterruptSample(s) })
 }
 
 // DeviceSample takes which lines interrupted which CPUs.

@@ -136,6 +136,27 @@ func TestTheSameImportAgainChangesNothing(t *testing.T) {
 	}
 }
 
+// 95 s from 05:06:07 on are 3 s, nine times 10 s, and 2 s: so in flushes of any size.
+func TestAnImportCutsNoRunOfInterrupts(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	for _, rows := range []int{0, 7, 25} {
+		name := fmt.Sprint("flushes of ", rows)
+		s := openStore(t, store.Options{URL: d.Pool().Config().ConnString(), ImportRows: rows})
+		s.importAll(name, func(to ingest.IntervalSink) error {
+			var failed []error
+			for i := range 95 {
+				at := imported.Add(time.Duration(i) * time.Second)
+				failed = append(failed, to.InterruptSample(&domain.InterruptSample{From: at, To: at.Add(time.Second), CPUs: []int{0}, Counts: []int64{1}}),
+					to.Wait(domain.Wait{At: at, SampleID: int64(i), SessionID: -1, Event: "log file sync"}))
+			}
+			return errors.Join(failed...)
+		})
+		d.wantLines([]string{"3 10 10 10 10 10 10 10 10 10 2"}, `SELECT string_agg(cardinality(counts)::text, ' ' ORDER BY at) FROM kept_interrupt_samples
+			JOIN collections USING (collection_id) WHERE name = $1`, name)
+	}
+}
+
 func TestAnImportThatBrokeOffIsKnownAndRepaired(t *testing.T) {
 	t.Parallel()
 	d := openStore(t, store.Options{URL: openDatabase(t).Pool().Config().ConnString(), ImportRows: 7})

@@ -26,7 +26,7 @@ const (
 // What the campaign plays, and its bounds.
 const (
 	killPushers    = 8
-	killInterrupts = 10               // rows of a push that are the same in each attempt
+	killInterrupts = 10               // intervals of a push, all in one row
 	killReadings   = 20               // of a thread in a push
 	killNewNames   = 4                // so many pushes share names and lines
 	killEvery      = time.Minute      // between pushes, so that they pass midnight as well
@@ -256,8 +256,8 @@ type tally struct{ acknowledged, repeated, storedBefore, abandoned, abandonedSto
 
 // found is what the database holds of one push.
 type found struct {
-	receipts, receiptRows, interrupts, devices, placements int
-	attempts                                               []int // that have a row
+	receipts, receiptRows, interrupts, intervals, devices, placements int
+	attempts                                                          []int // that have a row
 }
 
 // check holds what is stored to what was acknowledged.
@@ -286,7 +286,7 @@ func (p *pusher) check(total *tally) {
 		}
 		want := found{}
 		if s.acknowledged || stored {
-			want = found{1, p.batch(sequence, 1).Rows(), killInterrupts, 1, 1, f.attempts}
+			want = found{1, p.batch(sequence, 1).Rows(), 1, killInterrupts, 1, 1, f.attempts}
 		}
 		if fmt.Sprint(f) != fmt.Sprint(want) || len(f.attempts) > 1 || s.acknowledged && !stored {
 			p.t.Errorf("pusher %d, push %d: acknowledged %t after %d attempts; stored are %+v, want %+v with a row of one attempt", p.number, sequence, s.acknowledged, s.attempts, f, want)
@@ -302,7 +302,7 @@ func (p *pusher) countPushes(got []found) {
 	p.t.Helper()
 	rows, err := p.Pool().Query(p.t.Context(), `
 		SELECT 'receipt', seq, rows FROM receipts WHERE node_id = $1 AND spool_id = $2
-		UNION ALL SELECT 'interrupt', floor(extract(epoch FROM at - $3) / $4)::int8, 0 FROM interrupt_samples WHERE node_id = $1
+		UNION ALL SELECT 'interrupt', floor(extract(epoch FROM at - $3) / $4)::int8, cardinality(counts) / cpu_count FROM interrupt_samples WHERE node_id = $1
 		UNION ALL SELECT 'device', floor(extract(epoch FROM at - $3) / $4)::int8, 0 FROM device_samples WHERE node_id = $1
 		UNION ALL SELECT 'placement', floor(extract(epoch FROM at - $3) / $4)::int8, 0 FROM placement_samples WHERE node_id = $1
 		UNION ALL SELECT 'system', floor(extract(epoch FROM at - $3) / $4)::int8, extract(microseconds FROM at)::int8 % 1000000 FROM system_samples WHERE node_id = $1`,
@@ -328,6 +328,7 @@ func (p *pusher) countPushes(got []found) {
 			f.receiptRows = int(value)
 		case "interrupt":
 			f.interrupts++
+			f.intervals += int(value)
 		case "device":
 			f.devices++
 		case "placement":

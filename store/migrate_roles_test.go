@@ -40,11 +40,12 @@ var fillEveryTable = []string{
 	`INSERT INTO names (name_id, name) VALUES (40, 'log file sync'), (41, 'ora_lgwr_ORDP1'), (42, 'sda')`,
 	`INSERT INTO instances VALUES (7, 1, 'ORDP1', 'db1', 'ORDP', '2026-06-16Z', '2026-06-17Z')`,
 	`INSERT INTO interrupt_lines VALUES (7, 3, '120', 'ens3f0', 1)`,
-	`INSERT INTO interrupt_samples VALUES (7, '2026-06-16 09:00Z', 2000000, '{0,28}', '{10,8420}', NULL, NULL)`,
+	`INSERT INTO interrupt_samples VALUES (7, '2026-06-16 09:00Z', 3000000, '{2000000,1000000}', 2, '{0,28}', '{10,8420,NULL,3}', NULL, NULL)`,
+	`INSERT INTO interrupt_samples VALUES (7, '2026-06-16 09:00:10Z', 2000000, NULL, 1, NULL, '{6,8}', NULL, NULL)`,
 	`INSERT INTO device_samples VALUES (7, '2026-06-16 09:00Z', 10000000, 5000000, '{3}', '{28}', '{1000}', NULL)`,
 	`INSERT INTO softirq_samples VALUES (7, 'NET_RX', '2026-06-16 09:00Z', 5000000, NULL, '{0,50}', '{0,40}')`,
-	`INSERT INTO cpu_samples (node_id, at, length_us, user_bp, system_bp, irq_softirq_max_bp, host_user_ppm)
-		VALUES (7, '2026-06-16 09:00Z', 5000000, '{1234,NULL}', '{100,200}', '{150,9000}', 123456)`,
+	`INSERT INTO cpu_samples (node_id, at, length_us, user_bp, system_bp, steal_bp, irq_softirq_max_bp, steal_max_bp, host_user_ppm)
+		VALUES (7, '2026-06-16 09:00Z', 5000000, '{1234,NULL}', '{100,200}', '{}', '{150,9000}', '{}', 123456)`,
 	`INSERT INTO system_samples (node_id, at, length_us, run_queue_x100, psi_cpu_us) VALUES (7, '2026-06-16 09:00Z', 1000000, 1250, 50000)`,
 	`INSERT INTO disk_samples (node_id, at, length_us, device_ids, writes_per_ks, write_await_us) VALUES (7, '2026-06-16 09:00Z', 1000000, '{42}', '{2500}', '{1500}')`,
 	`INSERT INTO placement_samples (node_id, command_id, tid, at, until, uncertainty_us, period_us, run_samples, run_cpu, run_state)
@@ -70,10 +71,12 @@ var fillEveryTable = []string{
 // readerViews are what a row of each view must show, worked out by hand from the
 // rows above. kept to what a person would compute.
 var readerViews = []struct{ query, want string }{
-	{`SELECT string_agg(cpu || '=' || per_s, ' ' ORDER BY cpu) FROM interrupts`, "0=5 28=4210"}, // 10 and 8,420 in 2 s
+	// 10 and 8,420 in 2 s, unknown and 3 in the next second; then 6 and 8 in a second each.
+	{`SELECT string_agg(concat_ws(' ', to_char(time, 'MI:SS'), to_char(from_time, 'MI:SS'), cpu, per_s), ', ' ORDER BY from_time, cpu) FROM interrupts`,
+		"00:00 00:00 0 5, 00:00 00:00 28 4210, 00:00 00:02 0, 00:00 00:02 28 3, 00:10 00:10 0 6, 00:10 00:11 0 8"},
 	{`SELECT concat_ws(' ', node, irq, device, class, cpu, per_s) FROM device_interrupts`, "db1 120 ens3f0 network 28 200"},
 	{`SELECT concat_ws(' ', softirq, cpu, per_s, max_per_s) FROM softirqs WHERE cpu = 1`, "NET_RX 1 10 40"},
-	{`SELECT string_agg(concat_ws(' ', cpu, user_pct, system_pct, irq_softirq_max_pct), ', ' ORDER BY cpu) FROM cpus`, "0 12.34 1 1.5, 1 2 90"},
+	{`SELECT string_agg(concat_ws(' ', cpu, user_pct, system_pct, irq_softirq_max_pct, steal_pct, steal_max_pct, idle_pct), ', ' ORDER BY cpu) FROM cpus`, "0 12.34 1 1.5 0 0, 1 2 90 0 0"},
 	{`SELECT user_pct::text FROM hosts`, "12.3456"},
 	{`SELECT concat_ws(' ', run_queue, psi_cpu_pct) FROM systems`, "12.5 5"},
 	{`SELECT concat_ws(' ', device, writes_per_s, write_await_ms) FROM disks`, "sda 2.5 1.5"},

@@ -18,7 +18,7 @@ import (
 // columns in their order, with their types. A column behind the bar is in the
 // key. Hot tables:
 var hotTables = map[string]string{
-	"interrupt_samples": "node_id int4, at timestamptz, length_us int8, cpus int2[], counts int4[], wrapped int4, implausible int4 | node_id, at",
+	"interrupt_samples": "node_id int4, at timestamptz, length_us int8, interval_us int4[], cpu_count int2, cpus int2[], counts int4[], wrapped int4, implausible int4 | node_id, at",
 	"device_samples":    "node_id int4, at timestamptz, length_us int8, observed_us int8, line_ids int4[], cpus int2[], counts int4[], untracked int4 | node_id, at",
 	"softirq_samples":   "node_id int4, name text, at timestamptz, length_us int8, cpus int2[], counts int4[], max_per_s int4[] | node_id, name, at",
 	"cpu_samples": "node_id int4, at timestamptz, length_us int8, cpus int2[], user_bp int2[], system_bp int2[], irq_bp int2[], softirq_bp int2[], " +
@@ -31,8 +31,8 @@ var hotTables = map[string]string{
 	"disk_samples": "node_id int4, at timestamptz, length_us int8, device_ids int4[], reads_per_ks int8[], writes_per_ks int8[], read_await_us int8[], " +
 		"write_await_us int8[], queue_x1000 int4[], utilisation_bp int2[] | node_id, at, length_us",
 	"placement_samples": "node_id int4, command_id int4, tid int4, at timestamptz, until timestamptz, uncertainty_us int4, period_us int4, jitter_us int2[], " +
-		"run_samples int2[], run_cpu int2[], run_state int2[], policy int2, interval_us int8[], cpu_share_bp int2[], wait_share_bp int2[], exec_us int4[], " +
-		"run_delay_us int4[], voluntary int4[], involuntary int4[] | node_id, command_id, tid, at",
+		"run_samples int2[], run_cpu int2[], run_state int2[], policy int2, interval_us int8[], first_interval_us int8, cpu_share_bp int2[], " +
+		"wait_share_bp int2[], exec_us int4[], run_delay_us int4[], voluntary int4[], involuntary int4[] | node_id, command_id, tid, at",
 	"waits": "node_id int4, at timestamptz, inst_id int2, sample_id int8, session_id int4, serial int4, event_id int4, background bool, waiting bool, " +
 		"time_waited_us int8, period_us int8, sql_id text, program text, module text, machine text, service text, p1 int8, p2 int8, p3 int8 " +
 		"| node_id, at, inst_id, sample_id, session_id, serial, event_id",

@@ -14,16 +14,25 @@ package store
 // as in the time in which it was known. So the counts are those of observed_us,
 // also where two spools of one node cover the same seconds.
 const rollUpInterrupts = `
-WITH pieces AS (
+WITH intervals AS (
+    SELECT s.at + e.before_us * interval '1 microsecond' AS at, e.length_us, s.cpus,
+           s.counts[(e.i - 1) * s.cpu_count + 1 : e.i * s.cpu_count] AS counts
+    FROM interrupt_samples s
+    CROSS JOIN LATERAL (
+        SELECT i, length_us, (sum(length_us) OVER (ORDER BY i) - length_us)::int8 AS before_us
+        FROM (SELECT i, coalesce(s.interval_us[i], s.length_us / n.intervals) AS length_us
+              FROM (SELECT greatest(cardinality(s.counts) / greatest(s.cpu_count, 1), 1) AS intervals) AS n, generate_series(1, n.intervals) AS i) AS lengths
+    ) AS e
+    WHERE s.node_id = $1 AND s.at >= $2::timestamptz - interval '1 hour' AND s.at < $3
+), pieces AS (
     SELECT b.bucket, s.cpus, s.counts, s.length_us,
            greatest(s.at, b.bucket) AS from_at,
            least(s.at + s.length_us * interval '1 microsecond', b.bucket + interval '10 minutes') AS to_at
-    FROM interrupt_samples s
+    FROM intervals s
     CROSS JOIN LATERAL generate_series(
         date_bin('10 minutes', s.at, '2000-01-01 00:00:00+00'),
         s.at + (s.length_us - 1) * interval '1 microsecond', interval '10 minutes') AS b (bucket)
-    WHERE s.node_id = $1 AND s.at >= $2::timestamptz - interval '1 hour' AND s.at < $3 AND s.length_us > 0
-      AND b.bucket >= $2 AND b.bucket < $3
+    WHERE s.length_us > 0 AND b.bucket >= $2 AND b.bucket < $3
 ), timed AS (
     SELECT bucket, cpus, counts, length_us, extract(epoch FROM to_at - from_at)::float8 * 1e6 AS piece_us FROM pieces
 ), observed AS (
@@ -76,14 +85,25 @@ WITH pieces AS (
     SELECT bucket, sum(host_system_ppm * weight) / sum(weight) FILTER (WHERE host_system_ppm IS NOT NULL) AS system_ppm,
            sum(host_busy_ppm * weight) / sum(weight) FILTER (WHERE host_busy_ppm IS NOT NULL) AS busy_ppm
     FROM timed GROUP BY bucket
-), shares AS (
-    SELECT t.bucket, t.weight, coalesce(c.cpu, c.i - 1) AS cpu, c.steal, c.irq_softirq_max, c.steal_max, c.busy_max,
-           CASE WHEN c.idle IS NOT NULL THEN greatest(10000 - c.idle - coalesce(c.iowait, 0), 0) END AS busy,
-           CASE WHEN c.irq IS NOT NULL OR c.softirq IS NOT NULL THEN coalesce(c.irq, 0) + coalesce(c.softirq, 0) END AS irq_softirq
+), known AS ( -- '{}' is zero on every CPU
+    SELECT t.bucket, t.weight, coalesce(c.cpu, c.i - 1) AS cpu,
+           CASE cardinality(t.irq_bp) WHEN 0 THEN 0 ELSE c.irq END AS irq,
+           CASE cardinality(t.softirq_bp) WHEN 0 THEN 0 ELSE c.softirq END AS softirq,
+           CASE cardinality(t.steal_bp) WHEN 0 THEN 0 ELSE c.steal END AS steal,
+           CASE cardinality(t.iowait_bp) WHEN 0 THEN 0 ELSE c.iowait END AS iowait,
+           CASE cardinality(t.idle_bp) WHEN 0 THEN 0 ELSE c.idle END AS idle,
+           CASE cardinality(t.irq_softirq_max_bp) WHEN 0 THEN 0 ELSE c.irq_softirq_max END AS irq_softirq_max,
+           CASE cardinality(t.steal_max_bp) WHEN 0 THEN 0 ELSE c.steal_max END AS steal_max,
+           CASE cardinality(t.busy_max_bp) WHEN 0 THEN 0 ELSE c.busy_max END AS busy_max
     FROM timed t
-    CROSS JOIN LATERAL unnest(t.irq_bp, t.softirq_bp, t.steal_bp, t.iowait_bp, t.idle_bp,
+    CROSS JOIN LATERAL unnest(t.user_bp, t.system_bp, t.irq_bp, t.softirq_bp, t.steal_bp, t.iowait_bp, t.idle_bp,
         t.irq_softirq_max_bp, t.steal_max_bp, t.busy_max_bp, t.cpus) WITH ORDINALITY
-        AS c (irq, softirq, steal, iowait, idle, irq_softirq_max, steal_max, busy_max, cpu, i)
+        AS c (user_time, system, irq, softirq, steal, iowait, idle, irq_softirq_max, steal_max, busy_max, cpu, i)
+), shares AS (
+    SELECT bucket, weight, cpu, steal, irq_softirq_max, steal_max, busy_max,
+           CASE WHEN idle IS NOT NULL THEN greatest(10000 - idle - coalesce(iowait, 0), 0) END AS busy,
+           CASE WHEN irq IS NOT NULL OR softirq IS NOT NULL THEN coalesce(irq, 0) + coalesce(softirq, 0) END AS irq_softirq
+    FROM known
 ), cpus AS (
     SELECT bucket, cpu,
            sum(busy * weight) / sum(weight) FILTER (WHERE busy IS NOT NULL) AS busy,

@@ -37,14 +37,14 @@ const interruptRollups = `SELECT to_char(at AT TIME ZONE 'UTC', 'HH24:MI') ||
 func interruptRollupsAddUp(t *testing.T, d *database, node store.NodeID) {
 	t.Helper()
 	other := d.node("db2")
-	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpus, counts) VALUES
-			($1, '2026-10-31 23:59:50+00', 20000000, NULL,      '{80}'),        -- half of it the day before
-			($1, '2026-11-01 00:00:10+00',  1000000, NULL,      '{10,20}'),
-			($1, '2026-11-01 00:00:11+00',  1000000, '{0}',     '{30}'),        -- CPU 1 offline
-			($1, '2026-11-01 00:00:12+00',  2000000, NULL,      '{40,NULL}'),   -- CPU 1 unknown
-			($1, '2026-11-01 00:09:50+00', 20000000, '{0,1,5}', '{100,0,200}'), -- half of it in the next bucket
-			($1, '2026-11-01 00:30:00+00',  1000000, NULL,      '{7,NULL}'),
-			($2, '2026-11-01 00:00:00+00',  1000000, NULL,      '{999}')`, node, other)
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, cpus, counts) VALUES
+			($1, '2026-10-31 23:59:50+00', 20000000, 1, NULL,      '{80}'),        -- half of it the day before
+			($1, '2026-11-01 00:00:10+00',  1000000, 2, NULL,      '{10,20}'),
+			($1, '2026-11-01 00:00:11+00',  1000000, 1, '{0}',     '{30}'),        -- CPU 1 offline
+			($1, '2026-11-01 00:00:12+00',  2000000, 2, NULL,      '{40,NULL}'),   -- CPU 1 unknown
+			($1, '2026-11-01 00:09:50+00', 20000000, 3, '{0,1,5}', '{100,0,200}'), -- half of it in the next bucket
+			($1, '2026-11-01 00:30:00+00',  1000000, 2, NULL,      '{7,NULL}'),
+			($2, '2026-11-01 00:00:00+00',  1000000, 1, NULL,      '{999}')`, node, other)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-02 00:00:00")
 	// 00:00: observed 10 + 1 + 1 + 2 + 10 s.
 	//   CPU 0: 40 + 10 + 30 + 40 + 50 = 170; 30 in the second of 00:00:11.
@@ -65,10 +65,26 @@ func TestSecondsThatTwoSpoolsCoverCountOnce(t *testing.T) {
 	d := openDatabase(t)
 	node := d.node("db1")
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
-	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, counts) VALUES
-		($1, '2026-11-01 00:00:00+00', 2000000, '{20}'), ($1, '2026-11-01 00:00:01+00', 2000000, '{40}')`, node)
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES
+		($1, '2026-11-01 00:00:00+00', 2000000, 1, '{20}'), ($1, '2026-11-01 00:00:01+00', 2000000, 1, '{40}')`, node)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-01 00:10:00")
 	d.wantLines([]string{"00:00 3000000 - {45} {20}"}, interruptRollups)
+}
+
+// TestEachIntervalOfARunCounts: a run from 00:09:58 on holds 1, 0.5 and 3 s; 2 s of
+// the third are in the next bucket, with 12 of its 18 and all of what is unknown
+// of CPU 1. CPU 0: 10 + 4 + 6 = 20 in 2.5 s, at most 10/s. CPU 1: 5 + 7 in 1.5 of
+// 2.5 s, which is 20, at most 14/s. The other run is of two intervals of 2 s.
+func TestEachIntervalOfARunCounts(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	node := d.node("db1")
+	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, interval_us, cpu_count, counts) VALUES
+		($1, '2026-11-01 00:09:57.5+00', 4500000, '{1000000,500000,3000000}', 2, '{10,5,4,7,18,NULL}'),
+		($1, '2026-11-01 00:20:00+00', 4000000, NULL, 1, '{2,6}')`, node)
+	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-01 00:30:00")
+	d.wantLines([]string{"00:00 2500000 - {20,20} {10,14}", "00:10 2000000 - {12,NULL} {6,NULL}", "00:20 4000000 - {8} {3}"}, interruptRollups)
 }
 
 // TestRollupsOfADayWithGapsSayHowMuchWasObserved: seen are the first 25 minutes,
@@ -78,10 +94,10 @@ func TestRollupsOfADayWithGapsSayHowMuchWasObserved(t *testing.T) {
 	d := openDatabase(t)
 	node := d.node("db1")
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
-	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, counts)
-		SELECT $1::int4, at, 1000000, '{3}'::int4[] FROM generate_series('2026-11-01 00:00:00+00', '2026-11-01 00:24:59+00', interval '1 s') AS at
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts)
+		SELECT $1::int4, at, 1000000, 1, '{3}'::int4[] FROM generate_series('2026-11-01 00:00:00+00', '2026-11-01 00:24:59+00', interval '1 s') AS at
 		UNION ALL
-		SELECT $1, at, 1000000, '{3}' FROM generate_series('2026-11-01 13:05:00+00', '2026-11-01 13:05:59+00', interval '1 s') AS at`, node)
+		SELECT $1, at, 1000000, 1, '{3}' FROM generate_series('2026-11-01 13:05:00+00', '2026-11-01 13:05:59+00', interval '1 s') AS at`, node)
 	d.exec(`INSERT INTO cpu_samples (node_id, at, length_us, host_idle_ppm)
 		SELECT node_id, at, 5000000, 900000 FROM interrupt_samples WHERE extract(second FROM at)::int % 5 = 0`)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-02 00:00:00")
@@ -104,16 +120,20 @@ func cpuRollupsAreMeans(t *testing.T, d *database, node store.NodeID) {
 				'{700,NULL}', NULL, '{2000,1500}', 50000, 900000, 20000),
 			($1, '2026-11-01 00:00:05+00', 15000000, '{0,2}', NULL, NULL, '{NULL,NULL}', NULL, '{9000,NULL}',
 				NULL, NULL, NULL, 10000, NULL, NULL),
-			($1, '2026-11-01 00:10:00+00', 60000000, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 30000, 400000, NULL)`, node)
+			($1, '2026-11-01 00:10:00+00', 60000000, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 30000, 400000, NULL),
+			($1, '2026-11-01 00:20:00+00',  5000000, NULL, '{}', NULL, '{}', '{}', '{8000,10000}', '{}', NULL, NULL, NULL, NULL, NULL),
+			($1, '2026-11-01 00:30:00+00',  5000000, '{3,4}', '{}', '{10,20}', NULL, NULL, '{}', NULL, '{}', NULL, NULL, NULL, NULL)`, node)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-01 01:00:00")
 	// CPU 0: busy 1,000 in 5 s and 1,000 in 15 s; irq + softirq 300 and steal 0
 	// where known, at most 2,000 and 700 in a second.
 	// CPU 2: busy 1,000 in the 5 s that are known, at most 1,500; steal 40.
 	// Host: system (50,000 * 5 + 10,000 * 15) / 20 s; busy 80,000 where known.
-	// 00:10: of the host alone, as sar gives it.
+	// 00:10: of the host alone, as sar gives it. 00:20, 00:30: '{}' is zero on all CPUs.
 	d.wantLines([]string{
 		"00:00 20000000 {0,2} {1000,1000} {300,NULL} {0,40} {2000,1500} {700,NULL} {0,40} 20000 80000",
 		"00:10 60000000 - - - - - - - 30000 600000",
+		"00:20 5000000 - {2000,0} {0,0} {0,0} {2000,0} {0,0} {0,0}  ",
+		"00:30 5000000 {3,4} {10000,10000} {10,20} {NULL,NULL} {10000,10000} {10,20} {0,0}  ",
 	}, `SELECT to_char(at AT TIME ZONE 'UTC', 'HH24:MI') || format(' %s %s %s %s %s %s %s %s %s %s', observed_us, coalesce(cpus::text, '-'),
 				coalesce(busy_bp::text, '-'), coalesce(irq_softirq_bp::text, '-'), coalesce(steal_bp::text, '-'), coalesce(busy_max_bp::text, '-'),
 				coalesce(irq_softirq_max_bp::text, '-'), coalesce(steal_max_bp::text, '-'), host_system_ppm, host_busy_ppm)
@@ -161,7 +181,7 @@ func TestRollupsFollowLateSamplesAndKeepWhatRetentionDropped(t *testing.T) {
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
 	sample := func(at string, count int) {
 		t.Helper()
-		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, counts) VALUES ($1, $2, 1000000, ARRAY[$3::int4])`, node, utc(t, at), count)
+		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES ($1, $2, 1000000, 1, ARRAY[$3::int4])`, node, utc(t, at), count)
 	}
 	sample("2026-11-01 00:06:00", 1)
 	sample("2026-11-01 00:12:00", 2)
@@ -188,7 +208,7 @@ func TestRollupsMakeTheirMonth(t *testing.T) {
 	node := d.node("db1")
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
 	d.exec(`DROP TABLE interrupt_rollups_p202611`)
-	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, counts) VALUES ($1, '2026-11-01 00:00:00+00', 1000000, '{3}')`, node)
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES ($1, '2026-11-01 00:00:00+00', 1000000, 1, '{3}')`, node)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-01 00:10:00")
 	d.wantLines([]string{"00:00 1000000 - {3} {3}"}, interruptRollups)
 }

@@ -9,7 +9,8 @@ import (
 // A run is a row that holds several readings of one source in a row: what the
 // placement of a thread, a histogram and a set of counters are stored as. It is
 // bounded in time, so that a key range finds all rows that reach into a window,
-// and in readings.
+// and in readings. Rows of interrupts are runs of intervals, with bounds of their
+// own (runs_interrupts.go).
 const (
 	longestRun = 60 * 1_000_000 // us between the first reading and the last
 	mostInRun  = 1_200          // readings: 20 a second for a minute

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,7 @@ type placementRun struct {
 
 	policy                  int16 // null16 unknown
 	intervalUS              []int64
+	firstIntervalUS         int64 // null64: see intervalUS; else each other one is the time since the sample before
 	cpuShareBP, waitShareBP []int16
 	execUS, runDelayUS      []int32
 	voluntary, involuntary  []int32
@@ -131,11 +133,27 @@ func newPlacementRun(samples []domain.Placement, period int64) placementRun {
 	if !slices.ContainsFunc(r.runState, func(s int16) bool { return s != null16 }) {
 		r.runState = nil
 	}
-	r.intervalUS = perSample(interval, null64)
+	r.firstIntervalUS = null64
+	if sinceSampleBefore(samples, interval) {
+		r.firstIntervalUS = interval[0]
+	} else {
+		r.intervalUS = perSample(interval, null64)
+	}
 	r.cpuShareBP, r.waitShareBP = perSample(cpuShare, null16), perSample(waitShare, null16)
 	r.execUS, r.runDelayUS = perSample(exec, null32), perSample(runDelay, null32)
 	r.voluntary, r.involuntary = perSample(voluntary, null32), perSample(involuntary, null32)
 	return r
+}
+
+// sinceSampleBefore says whether the interval of each sample but the first, whose
+// interval is known, is the time since the sample before.
+func sinceSampleBefore(samples []domain.Placement, interval []int64) bool {
+	for i := 1; i < len(samples); i++ {
+		if interval[i] != micros(samples[i].At)-micros(samples[i-1].At) {
+			return false
+		}
+	}
+	return interval[0] != null64
 }
 
 // addPlace adds where the next sample was.
@@ -195,6 +213,9 @@ func (r *placementRun) check() (samples int, err error) {
 		}
 		samples += int(n)
 	}
+	if r.firstIntervalUS != null64 && r.intervalUS != nil {
+		return 0, errors.New("interval_us is given beside first_interval_us")
+	}
 	for _, c := range []struct {
 		name string
 		len  int
@@ -239,15 +260,31 @@ func (r *placementRun) each(give func(domain.Placement) error) error {
 	return nil
 }
 
-// fill gives sample i its time and values.
-func (r *placementRun) fill(p *domain.Placement, i int) {
+// readAt gives the time of sample i.
+func (r *placementRun) readAt(i int) int64 {
 	at := r.at + int64(i)*int64(r.periodUS)
 	if len(r.jitterUS) > 0 {
 		at += int64(r.jitterUS[i])
 	}
-	p.At = instant(at)
+	return at
+}
+
+// interval gives over how long the values of sample i are.
+func (r *placementRun) interval(i int) int64 {
+	switch {
+	case r.firstIntervalUS == null64:
+		return sampleOf(r.intervalUS, i, null64)
+	case i == 0:
+		return r.firstIntervalUS
+	}
+	return r.readAt(i) - r.readAt(i-1)
+}
+
+// fill gives sample i its time and values.
+func (r *placementRun) fill(p *domain.Placement, i int) {
+	p.At = instant(r.readAt(i))
 	p.Interval = 0
-	if us := sampleOf(r.intervalUS, i, null64); us != null64 {
+	if us := r.interval(i); us != null64 {
 		p.Interval = time.Duration(us) * time.Microsecond
 	}
 	p.CPUShare, p.WaitShare = share(sampleOf(r.cpuShareBP, i, null16)), share(sampleOf(r.waitShareBP, i, null16))

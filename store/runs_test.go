@@ -45,11 +45,39 @@ func TestASecondOfPlacementIsOneRow(t *testing.T) {
 	jitter[2], exec[5], share[5] = 40, 1, 1235 // 12.345 % rounds to 12.35 %
 	want := []placementRun{{
 		command: "ora_lgwr_A", tid: 77, at: clock(0).UnixMicro(), until: clock(950 * ms).UnixMicro(), periodUS: 50 * ms, jitterUS: jitter,
-		runSamples: []int16{5, 1, 14}, runCPU: []int16{3, 7, 3}, runState: []int16{'S', 'R', 'S'}, policy: null16,
+		runSamples: []int16{5, 1, 14}, runCPU: []int16{3, 7, 3}, runState: []int16{'S', 'R', 'S'}, policy: null16, firstIntervalUS: null64,
 		cpuShareBP: share, execUS: exec, runDelayUS: []int32{},
 	}}
 	if diff := cmp.Diff(want, runs, cmp.AllowUnexported(placementRun{})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// By hand: each interval is the time since the sample before, the first one 49 ms;
+// but for the last row of samples, where one is not.
+func TestIntervalsThatAreDistancesAreNotStored(t *testing.T) {
+	t.Parallel()
+	samples := []domain.Placement{placement(0, 3, 'S'), placement(50*ms+7, 3, 'S'), placement(100*ms-2, 3, 'S')}
+	samples[0].Interval, samples[1].Interval, samples[2].Interval = 49*time.Millisecond, 50_007*time.Microsecond, 49_991*time.Microsecond
+	for _, c := range []struct {
+		name     string
+		change   func()
+		first    int64
+		interval []int64
+	}{
+		{"all are", func() {}, 49_000, nil},
+		{"one is a microsecond off", func() { samples[2].Interval += time.Microsecond }, null64, []int64{49_000, 50_007, 49_992}},
+		{"the first is unknown", func() { samples[2].Interval -= time.Microsecond; samples[0].Interval = 0 }, null64, []int64{null64, 50_007, 49_991}},
+		{"none is known", func() { samples[1].Interval, samples[2].Interval = 0, 0 }, null64, nil},
+	} {
+		c.change()
+		runs := placementRuns(slices.Clone(samples))
+		if len(runs) != 1 || runs[0].firstIntervalUS != c.first || !slices.Equal(runs[0].intervalUS, c.interval) {
+			t.Errorf("%s: %+v", c.name, runs)
+		}
+		if diff := cmp.Diff(samples, decodedPlacements(t, slices.Clone(samples)), cmpopts.EquateNaNs()); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
 	}
 }
 

@@ -49,6 +49,12 @@ func (t *table) onConflict() (preference, action string) {
 	case placementSamples, histogramSamples, counterSamples:
 		// A run that was read again later may reach further.
 		return "until DESC, ", "UPDATE SET " + t.set(func(c string) string { return "excluded." + c }) + " WHERE excluded.until > t.until"
+	case interruptSamples:
+		// A run that was read again later may reach further. An interval that is as
+		// long as several is none of them.
+		intervals := func(of string) string { return "cardinality(" + of + "counts) / greatest(" + of + "cpu_count, 1)" }
+		return intervals("") + " DESC, ", "UPDATE SET " + t.set(func(c string) string { return "excluded." + c }) +
+			" WHERE excluded.length_us > t.length_us AND " + intervals("excluded.") + " > " + intervals("t.")
 	case coverageGaps:
 		return "events DESC NULLS LAST, ", "UPDATE SET events = excluded.events WHERE excluded.events > coalesce(t.events, 1)"
 	}

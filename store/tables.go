@@ -22,7 +22,7 @@ func describe(name, keys, others string) *table {
 // The sample tables. columns: in the order of the migrations.
 var (
 	interruptSamples = describe("interrupt_samples", "at",
-		"at length_us cpus counts wrapped implausible")
+		"at length_us interval_us cpu_count cpus counts wrapped implausible")
 	deviceSamples = describe("device_samples", "at",
 		"at length_us observed_us line_ids cpus counts untracked")
 	softirqSamples = describe("softirq_samples", "name at",
@@ -39,7 +39,7 @@ var (
 		"at length_us device_ids reads_per_ks writes_per_ks read_await_us write_await_us queue_x1000 utilisation_bp")
 	placementSamples = describe("placement_samples", "command_id tid at",
 		`command_id tid at until uncertainty_us period_us jitter_us run_samples run_cpu run_state policy
-		interval_us cpu_share_bp wait_share_bp exec_us run_delay_us voluntary involuntary`)
+		interval_us first_interval_us cpu_share_bp wait_share_bp exec_us run_delay_us voluntary involuntary`)
 	waitSamples = describe("waits", "at inst_id sample_id session_id serial event_id",
 		`at inst_id sample_id session_id serial event_id background waiting time_waited_us period_us
 		sql_id program module machine service p1 p2 p3`)

@@ -182,10 +182,11 @@ func TestSmallCopiesStoreTheSame(t *testing.T) {
 		if err := s.Upsert(t.Context(), node, b); err != nil {
 			t.Fatal(err)
 		}
-		sums = append(sums, d.lines(`SELECT count(*) || ' ' || sum(counts[1]) FROM interrupt_samples WHERE node_id = $1`, node)...)
+		sums = append(sums, d.lines(`SELECT count(*) || ' ' || sum(length_us / 1000000) || ' ' || sum((SELECT sum(c) FROM unnest(counts) WITH ORDINALITY AS u (c, i) WHERE i % cpu_count = 1))
+			FROM interrupt_samples WHERE node_id = $1`, node)...)
 	}
-	// By hand: 0 to 1233 add up to 1233 * 1234 / 2; and 5.
-	if want := []string{"1235 760766", "1235 760766"}; !slices.Equal(sums, want) {
+	// By hand: 1,234 s are 124 runs, and one of 1 s; 0 to 1233 add up to 1233 * 1234 / 2, and 5.
+	if want := []string{"125 1235 760766", "125 1235 760766"}; !slices.Equal(sums, want) {
 		t.Errorf("rows and sums are %q, want %q", sums, want)
 	}
 }
