@@ -7,7 +7,8 @@ package store
 // most longestLive of it lies before. date_bin counts from a fixed instant: no
 // zone of a session moves a bucket.
 
-// rollUpInterrupts adds up what the interrupt counters gained.
+// rollUpInterrupts adds up what the interrupt counters gained. Of intervals with
+// the same begin that of the first row counts, as in Feed.
 //
 // observed_us is the time that at least one sample covers. A CPU that a sample
 // does not list was offline and had none; one whose count is unknown had as many
@@ -15,7 +16,7 @@ package store
 // also where two spools of one node cover the same seconds.
 const rollUpInterrupts = `
 WITH intervals AS (
-    SELECT s.at + e.before_us * interval '1 microsecond' AS at, e.length_us, s.cpus,
+    SELECT DISTINCT ON (begins) s.at + e.before_us * interval '1 microsecond' AS begins, e.length_us, s.cpus,
            s.counts[(e.i - 1) * s.cpu_count + 1 : e.i * s.cpu_count] AS counts
     FROM interrupt_samples s
     CROSS JOIN LATERAL (
@@ -24,14 +25,15 @@ WITH intervals AS (
               FROM (SELECT greatest(cardinality(s.counts) / greatest(s.cpu_count, 1), 1) AS intervals) AS n, generate_series(1, n.intervals) AS i) AS lengths
     ) AS e
     WHERE s.node_id = $1 AND s.at >= $2::timestamptz - interval '1 hour' AND s.at < $3
+    ORDER BY begins, s.at
 ), pieces AS (
     SELECT b.bucket, s.cpus, s.counts, s.length_us,
-           greatest(s.at, b.bucket) AS from_at,
-           least(s.at + s.length_us * interval '1 microsecond', b.bucket + interval '10 minutes') AS to_at
+           greatest(s.begins, b.bucket) AS from_at,
+           least(s.begins + s.length_us * interval '1 microsecond', b.bucket + interval '10 minutes') AS to_at
     FROM intervals s
     CROSS JOIN LATERAL generate_series(
-        date_bin('10 minutes', s.at, '2000-01-01 00:00:00+00'),
-        s.at + (s.length_us - 1) * interval '1 microsecond', interval '10 minutes') AS b (bucket)
+        date_bin('10 minutes', s.begins, '2000-01-01 00:00:00+00'),
+        s.begins + (s.length_us - 1) * interval '1 microsecond', interval '10 minutes') AS b (bucket)
     WHERE s.length_us > 0 AND b.bucket >= $2 AND b.bucket < $3
 ), timed AS (
     SELECT bucket, cpus, counts, length_us, extract(epoch FROM to_at - from_at)::float8 * 1e6 AS piece_us FROM pieces

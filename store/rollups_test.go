@@ -74,7 +74,8 @@ func TestSecondsThatTwoSpoolsCoverCountOnce(t *testing.T) {
 // TestEachIntervalOfARunCounts: a run from 00:09:58 on holds 1, 0.5 and 3 s; 2 s of
 // the third are in the next bucket, with 12 of its 18 and all of what is unknown
 // of CPU 1. CPU 0: 10 + 4 + 6 = 20 in 2.5 s, at most 10/s. CPU 1: 5 + 7 in 1.5 of
-// 2.5 s, which is 20, at most 14/s. The other run is of two intervals of 2 s.
+// 2.5 s, which is 20, at most 14/s. The runs at 00:20 are of intervals of 2 s, of
+// which both hold the second: 2 + 6 + 8.
 func TestEachIntervalOfARunCounts(t *testing.T) {
 	t.Parallel()
 	d := openDatabase(t)
@@ -82,9 +83,10 @@ func TestEachIntervalOfARunCounts(t *testing.T) {
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
 	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, interval_us, cpu_count, counts) VALUES
 		($1, '2026-11-01 00:09:57.5+00', 4500000, '{1000000,500000,3000000}', 2, '{10,5,4,7,18,NULL}'),
-		($1, '2026-11-01 00:20:00+00', 4000000, NULL, 1, '{2,6}')`, node)
+		($1, '2026-11-01 00:20:00+00', 4000000, NULL, 1, '{2,6}'),
+		($1, '2026-11-01 00:20:02+00', 4000000, NULL, 1, '{6,8}')`, node)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-01 00:30:00")
-	d.wantLines([]string{"00:00 2500000 - {20,20} {10,14}", "00:10 2000000 - {12,NULL} {6,NULL}", "00:20 4000000 - {8} {3}"}, interruptRollups)
+	d.wantLines([]string{"00:00 2500000 - {20,20} {10,14}", "00:10 2000000 - {12,NULL} {6,NULL}", "00:20 6000000 - {16} {4}"}, interruptRollups)
 }
 
 // TestRollupsOfADayWithGapsSayHowMuchWasObserved: seen are the first 25 minutes,
