@@ -156,11 +156,20 @@ func (b *Builder) System(s domain.SystemSample) error {
 	}
 	share := domain.RoundHostShare
 	b.system = append(b.system, SystemPoint{
-		At: at, RunQueue: domain.RoundTo(s.RunQueue, 100), Blocked: domain.RoundTo(s.Blocked, 100),
+		At: at, RunQueue: processes(s.RunQueue), Blocked: processes(s.Blocked),
 		SwapPerS: math.Round(s.SwapInPerS) + math.Round(s.SwapOutPerS), ContextSwitchesPerS: math.Round(s.ContextSwitchesPerS),
 		User: share(s.User), System: share(s.System), Steal: share(s.Steal), Idle: share(s.Idle),
 	})
 	return nil
+}
+
+// processes rounds a mean number of processes to hundredths, which are stored in 32
+// bits: more is unknown.
+func processes(n float64) float64 {
+	if n = domain.RoundTo(n, 100); n > math.MaxInt32/100 {
+		return nan
+	}
+	return n
 }
 
 // Placement takes one reading of a thread; those of no watched process are dropped.
