@@ -217,7 +217,8 @@ func (v *options) stored(ctx context.Context, st *store.Store, c store.Collectio
 			return fmt.Errorf("%w: %w: no interrupts, placement or waits in collection %q", ErrInput, errNothing, c.Name)
 		},
 	}
-	err := st.Feed(ctx, store.Source{Node: n.Node, Collection: c.ID}, domain.Window{From: v.from, To: v.to}, g.builder)
+	err := st.Feed(ctx, store.Source{Node: n.Node, Collection: c.ID}, domain.Window{From: v.from, To: v.to},
+		newCounted(g.builder, v.Progress, n.Name, n.Inputs))
 	if err != nil {
 		return err
 	}

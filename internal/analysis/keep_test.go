@@ -138,6 +138,29 @@ func TestCollectionsOfTheLabelledCasesGiveTheFindingsOfTheirFiles(t *testing.T) 
 	}
 }
 
+func TestReadingACollectionShowsProgress(t *testing.T) {
+	t.Parallel()
+	dir := referenceFiles(t)
+	st := openStore(t, store.Options{})
+	if _, err := analysis.Import(t.Context(), st, analysis.Into{Collection: "case"}, options(dir)); err != nil {
+		t.Fatal(err)
+	}
+	o := options()
+	told, last := 0, int64(0)
+	o.Progress = func(stage files.Stage, done, total int64, name string) {
+		if stage != files.StageRead || name != "db1" || done < last || done > total {
+			t.Errorf("told %s %d of %d of %q after %d", stage, done, total, name, last)
+		}
+		told, last = told+1, done
+	}
+	if _, err := analysis.RunStored(t.Context(), st, "case", o); err != nil {
+		t.Fatal(err)
+	}
+	if told < 5 {
+		t.Errorf("progress was told %d times", told)
+	}
+}
+
 // Files that the collection has and this import has not are let go only where
 // that is asked for.
 func TestOtherFilesIntoACollectionAreRefusedUnlessTheyReplace(t *testing.T) {

@@ -171,7 +171,9 @@ func parentFolder(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// Whatever a test leaves running must not stay when it fails.
+		// Servers whose parent was killed end by themselves, soon. Whatever else a
+		// test leaves running must not stay when it fails.
+		poll(context.Background(), 20*time.Second, func() bool { return len(processesIn(t, parent)) == 0 })
 		for _, pid := range processesIn(t, parent) {
 			t.Errorf("process %d was left running", pid)
 			_ = syscall.Kill(pid, syscall.SIGKILL)
