@@ -230,17 +230,7 @@ func baseFiles(t testing.TB) []baseFile {
 			Histogram: 10 * time.Second, ASH: refcase.ASHFull, Cores: true, Bond: true,
 		},
 	}
-	dir := t.TempDir()
-	w, err := refcase.NewFileWriter(dir, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Generate(w); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	dir := scenarioFiles(t, s)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)

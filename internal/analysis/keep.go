@@ -42,15 +42,7 @@ type Into struct {
 // files again change nothing. Where that came from other files too, the error
 // wraps ErrInput, unless they may be let go.
 func Import(ctx context.Context, st *store.Store, into Into, o Options) (*Imported, error) {
-	v, err := o.validateFiles()
-	if err != nil {
-		return nil, err
-	}
-	set, err := files.Scan(ctx, o.Paths, o.Limits, o.Progress)
-	if err != nil {
-		return nil, inputError(ctx, err)
-	}
-	nodes, err := v.nodes(set)
+	v, set, nodes, err := o.scan(ctx)
 	if err != nil {
 		return nil, err
 	}

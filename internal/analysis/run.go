@@ -25,15 +25,7 @@ type Result struct {
 // Run reads the files and analyses each node and instance in them. Its errors
 // wrap ErrUsage or ErrInput where the caller is to blame or the input is.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	v, err := o.validateFiles()
-	if err != nil {
-		return nil, err
-	}
-	set, err := files.Scan(ctx, o.Paths, o.Limits, o.Progress)
-	if err != nil {
-		return nil, inputError(ctx, err)
-	}
-	nodes, err := v.nodes(set)
+	v, set, nodes, err := o.scan(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +35,20 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	res.Unknown = set.Unknown()
 	return res, nil
+}
+
+// scan checks the options and looks through the files for the nodes to read.
+func (o Options) scan(ctx context.Context) (*options, *files.Set, []files.Node, error) {
+	v, err := o.validateFiles()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	set, err := files.Scan(ctx, o.Paths, o.Limits, o.Progress)
+	if err != nil {
+		return nil, nil, nil, inputError(ctx, err)
+	}
+	nodes, err := v.nodes(set)
+	return v, set, nodes, err
 }
 
 // each analyses nodes one after the other. One that holds nothing to analyse is

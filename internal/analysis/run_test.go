@@ -23,8 +23,13 @@ import (
 // referenceFiles writes the reference case into a new folder.
 func referenceFiles(t *testing.T) string {
 	t.Helper()
+	return scenarioFiles(t, refcase.Reference())
+}
+
+// scenarioFiles writes a scenario into a new folder.
+func scenarioFiles(t testing.TB, s refcase.Scenario) string {
+	t.Helper()
 	dir := t.TempDir()
-	s := refcase.Reference()
 	w, err := refcase.NewFileWriter(dir, s)
 	if err != nil {
 		t.Fatal(err)
