@@ -229,7 +229,7 @@ func (b *Builder) build(c Choice, histogramsOnly bool) *Series {
 		Topology: topology, Interrupts: b.interrupts.out, NetRX: b.netRX.out,
 		CPU: b.cpuTime.build(), Counters: map[string][]Rate{},
 	}
-	s.System = sortSystem(slices.Clone(b.system))
+	s.System = systemPoints(mergeSystem(slices.Clone(b.system)))
 	s.Disks = sortDisks(slices.Clone(b.disks))
 	s.Online = b.online(s)
 	b.buildThreads(s)
@@ -255,33 +255,6 @@ func (s *Series) owner(inst int) int {
 		return s.InstID
 	}
 	return inst
-}
-
-// sortSystem orders points. Those of one instant (vmstat beside /proc/stat)
-// become one: each fills what the other does not know.
-func sortSystem(p []SystemPoint) []SystemPoint {
-	slices.SortStableFunc(p, func(a, b SystemPoint) int { return cmp.Compare(a.At, b.At) })
-	n := 0
-	for i := range p {
-		if n > 0 && p[n-1].At == p[i].At {
-			p[n-1].fill(&p[i])
-			continue
-		}
-		p[n] = p[i]
-		n++
-	}
-	return p[:n]
-}
-
-// fill takes from o what p does not know.
-func (p *SystemPoint) fill(o *SystemPoint) {
-	to := [...]*float64{&p.RunQueue, &p.Blocked, &p.SwapPerS, &p.ContextSwitchesPerS, &p.User, &p.System, &p.Steal, &p.Idle}
-	from := [...]float64{o.RunQueue, o.Blocked, o.SwapPerS, o.ContextSwitchesPerS, o.User, o.System, o.Steal, o.Idle}
-	for i := range to {
-		if math.IsNaN(*to[i]) {
-			*to[i] = from[i]
-		}
-	}
 }
 
 // online lists the CPUs seen online: columns of /proc/interrupts, which prints

@@ -34,7 +34,7 @@ type Builder struct {
 	netRX      softirqRates
 	cpuTime    cpuTimeRates
 	topology   topologyParts
-	system     []SystemPoint
+	system     []domain.SystemSample
 	disks      []DiskPoint
 
 	threads   map[threadKey]*Thread
@@ -150,26 +150,11 @@ func (b *Builder) Topology(t domain.Topology) error {
 
 // System takes one row of vmstat.
 func (b *Builder) System(s domain.SystemSample) error {
-	at := FromTime(s.At)
-	if s.At.IsZero() || s.SinceBoot || b.endsOutside(at) {
+	if s.At.IsZero() || s.SinceBoot || b.endsOutside(FromTime(s.At)) {
 		return nil
 	}
-	share := domain.RoundHostShare
-	b.system = append(b.system, SystemPoint{
-		At: at, RunQueue: processes(s.RunQueue), Blocked: processes(s.Blocked),
-		SwapPerS: math.Round(s.SwapInPerS) + math.Round(s.SwapOutPerS), ContextSwitchesPerS: math.Round(s.ContextSwitchesPerS),
-		User: share(s.User), System: share(s.System), Steal: share(s.Steal), Idle: share(s.Idle),
-	})
+	b.system = append(b.system, s)
 	return nil
-}
-
-// processes rounds a mean number of processes to hundredths, which are stored in 32
-// bits: more is unknown.
-func processes(n float64) float64 {
-	if n = domain.RoundTo(n, 100); n > math.MaxInt32/100 {
-		return nan
-	}
-	return n
 }
 
 // Placement takes one reading of a thread; those of no watched process are dropped.

@@ -22,7 +22,7 @@ func (b *Builder) Extents() (host, oracle, ash Span) {
 		host.grow(at)
 	}
 	for i := range b.system {
-		host.grow(b.system[i].At)
+		host.grow(FromTime(b.system[i].At))
 	}
 	for i := range b.disks {
 		host.grow(b.disks[i].At)

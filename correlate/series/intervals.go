@@ -3,7 +3,6 @@ package series
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -106,17 +105,7 @@ func (i *Intervals) passCPU() error {
 }
 
 func (i *Intervals) passSystem() error {
-	slices.SortStableFunc(i.system, func(a, b domain.SystemSample) int { return a.At.Compare(b.At) })
-	n := 0
-	for k := range i.system {
-		if n > 0 && i.system[n-1].At.Equal(i.system[k].At) {
-			fillSystem(&i.system[n-1], &i.system[k])
-			continue
-		}
-		i.system[n] = i.system[k]
-		n++
-	}
-	merged := i.system[:n]
+	merged := mergeSystem(i.system)
 	lengths := intervalLengths(len(merged), func(k int) (time.Time, time.Duration) { return merged[k].At, merged[k].Interval })
 	for k, s := range merged {
 		s.Interval = lengths[k]
@@ -125,27 +114,6 @@ func (i *Intervals) passSystem() error {
 		}
 	}
 	return nil
-}
-
-// fillSystem takes from o what s does not know.
-func fillSystem(s, o *domain.SystemSample) {
-	to := [...]*float64{
-		&s.RunQueue, &s.Blocked, &s.InterruptsPerS, &s.ContextSwitchesPerS,
-		&s.User, &s.System, &s.Idle, &s.IOWait, &s.Steal,
-	}
-	from := [...]float64{
-		o.RunQueue, o.Blocked, o.InterruptsPerS, o.ContextSwitchesPerS,
-		o.User, o.System, o.Idle, o.IOWait, o.Steal,
-	}
-	for k := range to {
-		if math.IsNaN(*to[k]) {
-			*to[k] = from[k]
-		}
-	}
-	if math.IsNaN(s.SwapInPerS + s.SwapOutPerS) { // of one source, or their sum means nothing
-		s.SwapInPerS, s.SwapOutPerS = o.SwapInPerS, o.SwapOutPerS
-	}
-	s.Interval = max(s.Interval, o.Interval)
 }
 
 func (i *Intervals) passDisks() error {
