@@ -51,6 +51,7 @@ type SystemSample struct {
 	SinceBoot bool
 
 	RunQueue            float64 // processes runnable (vmstat r), an instant's count
+	RunQueueMax         float64 // the most at any reading within the interval
 	Blocked             float64 // in uninterruptible sleep (vmstat b)
 	SwapInPerS          float64 // KiB/s as vmstat prints them
 	SwapOutPerS         float64
@@ -58,6 +59,13 @@ type SystemSample struct {
 	ContextSwitchesPerS float64
 
 	User, System, Idle, IOWait, Steal float64 // shares of all CPUs' time, 0 to 1
+
+	// TimeSqueeze is how often in the interval softnet gave up on packets for lack
+	// of time, on all CPUs (/proc/net/softnet_stat, third column).
+	TimeSqueeze float64
+	// PSICPU, PSIIO and PSIMemory are for how long within the interval some task
+	// stalled for that resource (/proc/pressure, "some"); negative unknown.
+	PSICPU, PSIIO, PSIMemory time.Duration
 }
 
 // DiskSample is one device over an interval, as iostat -x prints it or as

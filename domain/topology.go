@@ -31,8 +31,14 @@ type Topology struct {
 	Interconnects []string
 	// Affinity gives the CPUs that an IRQ really goes to (effective_affinity_list).
 	Affinity map[int][]int
+	// Fixed are the IRQs, ascending, that the kernel does not let be moved.
+	Fixed []int
 	// CoresInferred: cores were concluded from the order of CPU numbers, not read.
 	CoresInferred bool
+	Kernel        string // as uname -r prints it; "" unknown
+	// InterruptTimeAccounted says whether the kernel accounts the time of interrupts
+	// and softirqs (CONFIG_IRQ_TIME_ACCOUNTING); nil unknown.
+	InterruptTimeAccounted *bool
 }
 
 // CPU gives the CPU of that id.

@@ -52,12 +52,16 @@ CREATE TABLE interrupt_lines (
 ALTER TABLE interrupt_lines ADD CONSTRAINT fk_interrupt_lines_node_id FOREIGN KEY (node_id) REFERENCES nodes (node_id);
 
 -- at: from when on the node was built so; '-infinity' where that is unknown.
+-- kernel: as uname -r prints it, '' unknown. interrupt_time_accounted: the kernel
+-- accounts the time of interrupts and softirqs.
 CREATE TABLE topology (
     node_id        int4 NOT NULL,
     at             timestamptz NOT NULL,
     cores_inferred bool NOT NULL,  -- concluded from the order of CPU numbers, not read
     interconnects  text[] NOT NULL DEFAULT '{}',
     collection_id int4 NOT NULL DEFAULT 0,
+    kernel         text NOT NULL DEFAULT '',
+    interrupt_time_accounted bool,
     CONSTRAINT pk_topology PRIMARY KEY (node_id, collection_id, at)
 );
 ALTER TABLE topology ADD CONSTRAINT fk_topology_node_id FOREIGN KEY (node_id) REFERENCES nodes (node_id);
@@ -98,13 +102,15 @@ CREATE TABLE topology_bonds (
     CONSTRAINT pk_topology_bonds PRIMARY KEY (node_id, collection_id, at, bond)
 );
 
--- cpus: where the IRQ really goes (effective_affinity_list).
+-- cpus: where the IRQ really goes (effective_affinity_list); NULL unknown. fixed:
+-- the kernel does not let it be moved.
 CREATE TABLE topology_irqs (
     node_id int4 NOT NULL,
     at      timestamptz NOT NULL,
     irq     int4 NOT NULL,
-    cpus    int2[] NOT NULL,
+    cpus    int2[],
     collection_id int4 NOT NULL DEFAULT 0,
+    fixed   bool NOT NULL DEFAULT false,
     CONSTRAINT pk_topology_irqs PRIMARY KEY (node_id, collection_id, at, irq)
 );
 

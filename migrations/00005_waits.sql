@@ -1,5 +1,5 @@
 -- What Oracle said: waits, histograms and counters of its V$ views, timings of
--- SQL; and the times for which nothing is known.
+-- SQL; the times for which nothing is known, and what happened to nodes.
 --
 -- node_id is the node that the instance ran on. inst_id: -1 unknown.
 
@@ -115,6 +115,20 @@ CREATE TABLE coverage_gaps (
 SELECT corewait_make_kept('coverage_gaps');
 SELECT corewait_make_hot('coverage_gaps', 'none', '{node_id}');
 
+-- What happened to a node at an instant: a bond that failed over, a watched
+-- process that began or ended, a clock that was stepped. subject is what it
+-- happened to: a bond, a process. An ordinary table, as coverage_gaps is.
+CREATE TABLE node_events (
+    node_id int4 NOT NULL,
+    at      timestamptz NOT NULL,
+    kind    text NOT NULL,
+    subject text NOT NULL,
+    detail  text NOT NULL,
+    CONSTRAINT pk_node_events PRIMARY KEY (node_id, at, kind, subject)
+);
+SELECT corewait_make_kept('node_events');
+SELECT corewait_make_hot('node_events', 'none', '{node_id}');
+
 -- SQL text can hold personal data: corewait_reader never sees this table.
 CREATE TABLE sql_texts (
     node_id    int4 NOT NULL,
@@ -127,6 +141,8 @@ ALTER TABLE sql_texts ADD CONSTRAINT fk_sql_texts_node_id FOREIGN KEY (node_id) 
 
 -- +goose Down
 DROP TABLE sql_texts;
+DROP TABLE kept_node_events;
+DROP TABLE node_events;
 DROP TABLE kept_coverage_gaps;
 DROP TABLE coverage_gaps;
 DROP TABLE kept_sql_timings;
@@ -137,4 +153,4 @@ DROP TABLE kept_histograms;
 DROP TABLE histograms;
 DROP TABLE kept_waits;
 DROP TABLE waits;
-DELETE FROM corewait_hot_tables WHERE table_name IN ('coverage_gaps', 'sql_timings', 'counters', 'histograms', 'waits');
+DELETE FROM corewait_hot_tables WHERE table_name IN ('node_events', 'coverage_gaps', 'sql_timings', 'counters', 'histograms', 'waits');

@@ -92,6 +92,7 @@ AS $$
 DECLARE
     hot     record;
     old     record;
+    ends    name;
     deleted int8;
 BEGIN
     IF before IS NULL THEN
@@ -107,7 +108,10 @@ BEGIN
         ORDER BY 1
     LOOP
         IF hot.slice = 'none' THEN
-            EXECUTE format('DELETE FROM public.%I WHERE until < $1 AND until > ''-infinity''', hot.table_name) USING before::timestamptz;
+            -- Its rows end at until, or happen at an instant.
+            SELECT coalesce(max(a.attname) FILTER (WHERE a.attname = 'until'), 'at') INTO STRICT ends
+            FROM pg_attribute a WHERE a.attrelid = format('public.%I', hot.table_name)::regclass;
+            EXECUTE format('DELETE FROM public.%I WHERE %I < $1 AND %2$I > ''-infinity''', hot.table_name, ends) USING before::timestamptz;
             GET DIAGNOSTICS deleted = ROW_COUNT;
             IF deleted > 0 THEN
                 RETURN NEXT hot.table_name || ': ' || deleted || ' rows';

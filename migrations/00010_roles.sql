@@ -36,13 +36,13 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     topology, topology_cpus, topology_ports, topology_bonds, topology_irqs,
     collections, collection_imports, collection_nodes, collection_inputs,
     interrupt_samples, device_samples, softirq_samples, cpu_samples, system_samples, disk_samples, placement_samples,
-    waits, histograms, counters, sql_timings, coverage_gaps, sql_texts,
+    waits, histograms, counters, sql_timings, coverage_gaps, node_events, sql_texts,
     kept_interrupt_samples, kept_device_samples, kept_softirq_samples, kept_cpu_samples, kept_system_samples,
     kept_disk_samples, kept_placement_samples,
-    kept_waits, kept_histograms, kept_counters, kept_sql_timings, kept_coverage_gaps,
+    kept_waits, kept_histograms, kept_counters, kept_sql_timings, kept_coverage_gaps, kept_node_events,
     interrupt_rollups, cpu_rollups, placement_rollups, wait_rollups,
-    changes, incidents, findings, tallies,
-    receipts, watermarks, leases, job_runs
+    changes, incidents, findings, tallies, stalls,
+    receipts, dirty_windows, agents, watermarks, leases, job_runs
 TO corewait_writer;
 GRANT SELECT, INSERT, UPDATE ON tokens TO corewait_writer;
 GRANT SELECT ON corewait_migrations, corewait_settings, corewait_hot_tables TO corewait_writer;
@@ -56,12 +56,12 @@ GRANT SELECT ON
     topology, topology_cpus, topology_ports, topology_bonds, topology_irqs,
     collections, collection_nodes, collection_inputs,
     interrupt_samples, device_samples, softirq_samples, cpu_samples, system_samples, disk_samples, placement_samples,
-    waits, histograms, counters, sql_timings, coverage_gaps,
+    waits, histograms, counters, sql_timings, coverage_gaps, node_events,
     kept_interrupt_samples, kept_device_samples, kept_softirq_samples, kept_cpu_samples, kept_system_samples,
     kept_disk_samples, kept_placement_samples,
-    kept_waits, kept_histograms, kept_counters, kept_sql_timings, kept_coverage_gaps,
+    kept_waits, kept_histograms, kept_counters, kept_sql_timings, kept_coverage_gaps, kept_node_events,
     interrupt_rollups, cpu_rollups, placement_rollups, wait_rollups,
-    changes, incidents, findings, tallies
+    changes, incidents, findings, tallies, stalls
 TO corewait_reader;
 
 -- +goose Down

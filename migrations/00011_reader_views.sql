@@ -118,6 +118,10 @@ CREATE VIEW corewait_reader.coverage_gaps AS
 SELECT g.at AS time, g.until, n.name AS node, g.source, g.reason, g.events
 FROM public.coverage_gaps g JOIN public.nodes n USING (node_id);
 
+CREATE VIEW corewait_reader.node_events AS
+SELECT e.at AS time, n.name AS node, e.kind, e.subject, e.detail
+FROM public.node_events e JOIN public.nodes n USING (node_id);
+
 CREATE VIEW corewait_reader.interrupt_rollups AS
 SELECT r.at AS time, n.name AS node, coalesce(r.cpus[c.i], c.i - 1)::int4 AS cpu,
        c.count * 1e6::float8 / nullif(r.observed_us, 0) AS per_s, r.max_per_s[c.i] AS max_per_s
@@ -150,21 +154,26 @@ JOIN public.nodes n USING (node_id)
 JOIN public.names e ON e.name_id = r.event_id;
 
 CREATE VIEW corewait_reader.tallies AS
-SELECT t.at AS time, n.name AS node, nullif(t.inst_id, -1) AS inst_id, t.watch, t.observed_s, t.exposed_s, t.stalls, t.stalls_exposed,
+SELECT t.at AS time, n.name AS node, t.instance, t.watch, t.observed_s, t.exposed_s, t.stalls, t.stalls_exposed,
        t.waits_low, t.waits_high, t.max_us / 1e3::float8 AS max_ms
 FROM public.tallies t JOIN public.nodes n USING (node_id);
+
+CREATE VIEW corewait_reader.stalls AS
+SELECT s.at AS time, n.name AS node, s.instance, s.watch, s.longest_us / 1e3::float8 AS longest_ms, s.waiters, s.exposure
+FROM public.stalls s JOIN public.nodes n USING (node_id);
 
 CREATE VIEW corewait_reader.changes AS
 SELECT c.at AS time, n.name AS node, c.title, c.detail, c.recorded_at, c.recorded_by
 FROM public.changes c LEFT JOIN public.nodes n USING (node_id);
 
 CREATE VIEW corewait_reader.incidents AS
-SELECT i.from_at AS time, i.to_at AS until, n.name AS node, i.instance, i.incident_id, i.stalls, i.state, i.created_at, i.dismissed_at
+SELECT i.from_at AS time, i.to_at AS until, n.name AS node, i.instance, i.watch, i.incident_id, i.stalls, i.state, i.created_at, i.dismissed_at
 FROM public.incidents i JOIN public.nodes n USING (node_id);
 
 CREATE VIEW corewait_reader.findings AS
 SELECT f.from_at AS time, f.to_at AS until, n.name AS node, f.instance, f.finding_id, f.watch, f.scope, f.verdict, f.grade,
-       f.document ->> 'headline' AS headline, f.created_at, f.revision
+       f.document ->> 'headline' AS headline, f.created_at, f.revision,
+       f.incident_id, f.fleet_p, f.fleet_q, f.fleet_tests, f.fleet_accepted
 FROM public.findings f JOIN public.nodes n USING (node_id);
 
 GRANT SELECT ON ALL TABLES IN SCHEMA corewait_reader TO corewait_reader, corewait_writer;
@@ -173,7 +182,7 @@ GRANT USAGE ON SCHEMA corewait_reader TO corewait_writer;
 -- +goose Down
 DROP VIEW corewait_reader.instances, corewait_reader.interrupts, corewait_reader.device_interrupts, corewait_reader.softirqs,
     corewait_reader.cpus, corewait_reader.hosts, corewait_reader.systems, corewait_reader.disks, corewait_reader.placements,
-    corewait_reader.waits, corewait_reader.sql_timings, corewait_reader.coverage_gaps, corewait_reader.interrupt_rollups,
-    corewait_reader.cpu_rollups, corewait_reader.placement_rollups, corewait_reader.wait_rollups, corewait_reader.tallies,
+    corewait_reader.waits, corewait_reader.sql_timings, corewait_reader.coverage_gaps, corewait_reader.node_events, corewait_reader.interrupt_rollups,
+    corewait_reader.cpu_rollups, corewait_reader.placement_rollups, corewait_reader.wait_rollups, corewait_reader.tallies, corewait_reader.stalls,
     corewait_reader.changes, corewait_reader.incidents, corewait_reader.findings;
 DROP SCHEMA corewait_reader;

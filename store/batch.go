@@ -44,6 +44,8 @@ type Batch struct {
 	diskRow    map[interval]int
 	gaps       map[domain.Gap]int32 // how often, times in whole microseconds
 	gapOrder   []domain.Gap
+	events     []eventRow
+	eventKeys  map[eventKey]bool
 	waits      []waitRow
 	sessions   sessionNumbers
 
@@ -90,7 +92,7 @@ func (b *Batch) clear() {
 	sessions := b.sessions
 	*b = Batch{
 		first: math.MaxInt64, last: math.MinInt64,
-		words: map[string]string{}, cpuRow: map[interval]int{}, diskRow: map[interval]int{}, gaps: map[domain.Gap]int32{},
+		words: map[string]string{}, cpuRow: map[interval]int{}, diskRow: map[interval]int{}, gaps: map[domain.Gap]int32{}, eventKeys: map[eventKey]bool{},
 		threads: map[threadKey]int{}, histogram: map[histogramKey]int{},
 		sessions: sessions,
 	}

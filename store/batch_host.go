@@ -250,9 +250,11 @@ func scaled(v, factor float64) int64 {
 // systemRow is a row of system_samples.
 type systemRow struct {
 	interval
-	runQueue, blocked, swapIn, swapOut int32
-	interrupts, contextSwitches        int64
-	user, system, idle, iowait, steal  int32
+	runQueue, runQueueMax, blocked, swapIn, swapOut int32
+	interrupts, contextSwitches                     int64
+	user, system, idle, iowait, steal               int32
+	timeSqueeze                                     int64
+	pressureUS                                      [3]int64 // of CPU, I/O, memory
 }
 
 // System takes the host's state over an interval; not the first report of a
@@ -265,12 +267,29 @@ func (b *Batch) System(s domain.SystemSample) error {
 	int4 := func(v, factor float64) int32 { return narrow(scaled(v, factor)) }
 	b.systems = append(b.systems, systemRow{
 		interval: span,
-		runQueue: int4(s.RunQueue, 100), blocked: int4(s.Blocked, 100), swapIn: int4(s.SwapInPerS, 1), swapOut: int4(s.SwapOutPerS, 1),
+		runQueue: int4(s.RunQueue, 100), runQueueMax: delta(scaled(s.RunQueueMax, 1)), blocked: int4(s.Blocked, 100), swapIn: int4(s.SwapInPerS, 1), swapOut: int4(s.SwapOutPerS, 1),
 		interrupts: scaled(s.InterruptsPerS, 1), contextSwitches: scaled(s.ContextSwitchesPerS, 1),
 		user: int4(s.User, 1e6), system: int4(s.System, 1e6), idle: int4(s.Idle, 1e6), iowait: int4(s.IOWait, 1e6), steal: int4(s.Steal, 1e6),
+		timeSqueeze: count(scaled(s.TimeSqueeze, 1)), pressureUS: [3]int64{storedMicros(s.PSICPU), storedMicros(s.PSIIO), storedMicros(s.PSIMemory)},
 	})
 	b.add(span.at)
 	return nil
+}
+
+// count gives a number of events; null64 where it is negative.
+func count(v int64) int64 {
+	if v < 0 {
+		return null64
+	}
+	return v
+}
+
+// storedMicros gives microseconds; null64 where they are unknown.
+func storedMicros(d time.Duration) int64 {
+	if d < 0 {
+		return null64
+	}
+	return d.Microseconds()
 }
 
 // diskRow is a row of disk_samples: the devices of one interval.

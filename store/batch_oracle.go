@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/corewait/corewait/domain"
 )
@@ -199,6 +200,11 @@ func keptTopology(t domain.Topology) (domain.Topology, error) {
 	kept := domain.Topology{
 		CPUs: slices.Clone(t.CPUs), Bonds: slices.Clone(t.Bonds), Ports: slices.Clone(t.Ports),
 		Interconnects: slices.Clone(t.Interconnects), Affinity: make(map[int][]int, len(t.Affinity)), CoresInferred: t.CoresInferred,
+		Fixed: slices.Clone(t.Fixed), Kernel: strings.Clone(t.Kernel),
+	}
+	if t.InterruptTimeAccounted != nil {
+		accounted := *t.InterruptTimeAccounted
+		kept.InterruptTimeAccounted = &accounted
 	}
 	fits := func(most int, values ...int) bool {
 		return !slices.ContainsFunc(values, func(v int) bool { return v > most })
@@ -214,6 +220,9 @@ func keptTopology(t domain.Topology) (domain.Topology, error) {
 		if !fits(math.MaxInt16, p.Node) || !fits(math.MaxInt32, p.IRQs...) {
 			return kept, fmt.Errorf("topology: port %.40s: %w", p.Name, ErrUnstorable)
 		}
+	}
+	if !fits(math.MaxInt32, kept.Fixed...) {
+		return kept, fmt.Errorf("topology: fixed IRQs: %w", ErrUnstorable)
 	}
 	for i := range kept.Bonds {
 		kept.Bonds[i].Slaves = slices.Clone(kept.Bonds[i].Slaves)

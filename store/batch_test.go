@@ -91,19 +91,20 @@ func TestABatchKeepsCopies(t *testing.T) {
 	b := NewBatch()
 	interrupt := domain.InterruptSample{From: pushTime, To: pushTime.Add(1), CPUs: []int{3}, Counts: []int64{4}}
 	histogram := domain.HistogramSnapshot{At: pushTime, Buckets: []domain.HistogramBucket{{Below: 2, Count: 3}}}
-	topology := domain.Topology{CPUs: []domain.CPU{{ID: 1}}, Bonds: []domain.Bond{{Slaves: []string{"a"}}}, Ports: []domain.Port{{IRQs: []int{5}}}, Affinity: map[int][]int{6: {7}}}
+	topology := domain.Topology{CPUs: []domain.CPU{{ID: 1}}, Bonds: []domain.Bond{{Slaves: []string{"a"}}}, Ports: []domain.Port{{IRQs: []int{5}}}, Affinity: map[int][]int{6: {7}}, Fixed: []int{8}, InterruptTimeAccounted: new(bool)}
 	if err := errors.Join(b.InterruptSample(&interrupt), b.Histogram(&histogram), b.Topology(topology)); err != nil {
 		t.Fatal(err)
 	}
 	interrupt.CPUs[0], interrupt.Counts[0], histogram.Buckets[0].Count = 9, 9, 9
 	topology.CPUs[0].ID, topology.Bonds[0].Slaves[0], topology.Ports[0].IRQs[0], topology.Affinity[6][0] = 9, "z", 9, 9
+	topology.Fixed[0], *topology.InterruptTimeAccounted = 9, true
 	if r := b.interrupts[0]; r.cpus[0] != 3 || r.counts[0] != 4 {
 		t.Errorf("%+v", r)
 	}
 	if h := b.histograms[0][0]; h.Buckets[0].Count != 3 {
 		t.Errorf("%+v", h)
 	}
-	if k := b.topologies[0]; k.CPUs[0].ID != 1 || k.Bonds[0].Slaves[0] != "a" || k.Ports[0].IRQs[0] != 5 || k.Affinity[6][0] != 7 {
+	if k := b.topologies[0]; k.CPUs[0].ID != 1 || k.Bonds[0].Slaves[0] != "a" || k.Ports[0].IRQs[0] != 5 || k.Affinity[6][0] != 7 || k.Fixed[0] != 8 || *k.InterruptTimeAccounted {
 		t.Errorf("%+v", k)
 	}
 }
@@ -171,6 +172,8 @@ func TestRecordsThatNoRowCanHoldAreRefused(t *testing.T) {
 		},
 		"a socket beyond int2":        func(b *Batch) error { return b.Topology(domain.Topology{CPUs: []domain.CPU{{Socket: 1 << 15}}}) },
 		"an IRQ beyond int4":          func(b *Batch) error { return b.Topology(domain.Topology{Ports: []domain.Port{{IRQs: []int{1 << 31}}}}) },
+		"a fixed IRQ beyond int4":     func(b *Batch) error { return b.Topology(domain.Topology{Fixed: []int{1 << 31}}) },
+		"an event of another age":     func(b *Batch) error { return b.NodeEvent(domain.NodeEvent{At: late}) },
 		"an affinity to a CPU beyond": func(b *Batch) error { return b.Topology(domain.Topology{Affinity: map[int][]int{1: {1 << 15}}}) },
 	} {
 		b := NewBatch()

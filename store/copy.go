@@ -198,8 +198,8 @@ func (c *copier) fail(operation string, err error) {
 
 // exchange runs do, which reads from and writes to the connection itself, within
 // the context. A connection whose exchange was cut is closed: nobody knows what
-// its next answer would belong to.
-func exchange(ctx context.Context, conn *pgx.Conn, do func() error) error {
+// its next answer would belong to. cancel: the server is asked to stop.
+func exchange(ctx context.Context, conn *pgx.Conn, cancel bool, do func() error) error {
 	if err := conn.PgConn().SyncConn(ctx); err != nil {
 		return err
 	}
@@ -208,11 +208,11 @@ func exchange(ctx context.Context, conn *pgx.Conn, do func() error) error {
 	if stop() {
 		return err
 	}
-	if err != nil {
+	if err != nil && cancel {
 		// It must not go on in the server, with its locks.
-		soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelPatience)
+		soon, done := context.WithTimeout(context.WithoutCancel(ctx), cancelPatience)
 		_ = conn.PgConn().CancelRequest(soon) // the server may be what does not answer
-		cancel()
+		done()
 	}
 	_ = conn.Close(ctx)
 	if of := new(OperationError); errors.As(err, &of) {

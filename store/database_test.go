@@ -160,6 +160,7 @@ func (d *database) oneOfEach(node store.NodeID, at time.Time) {
 		"counters (node_id, at, until, inst_id, set_hash, name_ids, values)":                                         "$2::timestamptz, 1, 99, '{3}', '{1000}'",
 		"sql_timings (node_id, at, length_us, inst_id, sql_id, plan_hash)":                                           "1000000, 1, 'abc', 1",
 		"coverage_gaps (node_id, at, until, source, reason)":                                                         "$2::timestamptz + interval '1 s', 'interrupts', 'missing'",
+		"node_events (node_id, at, kind, subject, detail)":                                                           "'bond-failover', 'bond1', 'ens3f0 -> ens6f0'",
 	} {
 		d.exec(fmt.Sprintf("INSERT INTO %s VALUES ($1, $2, %s)", table, rest), node, at)
 	}
@@ -168,5 +169,5 @@ func (d *database) oneOfEach(node store.NodeID, at time.Time) {
 // liveTables are the tables of samples.
 var liveTables = []string{
 	"interrupt_samples", "device_samples", "softirq_samples", "cpu_samples", "system_samples", "disk_samples", "placement_samples",
-	"waits", "histograms", "counters", "sql_timings", "coverage_gaps",
+	"waits", "histograms", "counters", "sql_timings", "coverage_gaps", "node_events",
 }

@@ -121,30 +121,37 @@ func (b *Batch) outside(from, to time.Time) error {
 		}
 		e.Rows++
 	}
-	b.eachInstant(note)
+	b.eachDated(func(at, _ int64) { note(at) })
 	return e
 }
 
-// eachInstant gives the instants of all rows and readings that have a day.
-func (b *Batch) eachInstant(give func(us int64)) {
+// eachDated gives the begin and the end of all rows and readings that have a day;
+// of a reading both are its instant.
+func (b *Batch) eachDated(give func(from, to int64)) {
+	eachInterval := func(i interval) { give(i.at, i.at+i.length) }
 	for i := range b.interrupts {
-		give(b.interrupts[i].at)
+		eachInterval(b.interrupts[i].interval)
 	}
 	for i := range b.devices {
-		give(b.devices[i].at)
+		eachInterval(b.devices[i].interval)
 	}
 	for i := range b.softirqs {
-		give(b.softirqs[i].at)
+		eachInterval(b.softirqs[i].interval)
 	}
 	for i := range b.cpuTimes {
-		give(b.cpuTimes[i].at)
+		eachInterval(b.cpuTimes[i].interval)
 	}
 	for i := range b.systems {
-		give(b.systems[i].at)
+		eachInterval(b.systems[i].interval)
 	}
 	for i := range b.disks {
-		give(b.disks[i].at)
+		eachInterval(b.disks[i].interval)
 	}
+	b.eachReading(func(at int64) { give(at, at) })
+}
+
+// eachReading gives the instants of the waits and readings.
+func (b *Batch) eachReading(give func(at int64)) {
 	for i := range b.waits {
 		give(b.waits[i].at)
 	}

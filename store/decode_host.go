@@ -23,6 +23,15 @@ func (r *rowReader) ppm() float64 { return fraction(r.int4(), null32, 1_000_000)
 // hundredths reads a number that is stored in hundredths.
 func (r *rowReader) hundredths() float64 { return fraction(r.int4(), null32, 100) }
 
+// micros reads a duration that is stored in microseconds; -1 where it is unknown.
+func (r *rowReader) micros() time.Duration {
+	us := r.int8()
+	if us < 0 {
+		return -1
+	}
+	return time.Duration(us) * time.Microsecond
+}
+
 // end reads at and length_us as records have them: the end and the length.
 func (r *rowReader) end() (at time.Time, length time.Duration) {
 	from, to := r.interval()
@@ -143,16 +152,17 @@ func hostKnown(s *domain.CPUSample) bool {
 }
 
 func (f *feed) systemSamples(ctx context.Context) error {
-	q := f.intervals(f.src.of(systemSamples, `at, length_us, run_queue_x100, blocked_x100, swap_in_kib_per_s, swap_out_kib_per_s,
-		interrupts_per_s, context_switches_per_s, user_ppm, system_ppm, idle_ppm, iowait_ppm, steal_ppm`))
+	q := f.intervals(f.src.of(systemSamples, `at, length_us, run_queue_x100, run_queue_max, blocked_x100, swap_in_kib_per_s, swap_out_kib_per_s,
+		interrupts_per_s, context_switches_per_s, user_ppm, system_ppm, idle_ppm, iowait_ppm, steal_ppm, time_squeeze, psi_cpu_us, psi_io_us, psi_memory_us`))
 	q.add("ORDER BY at, length_us")
 	return f.read(ctx, systemSamples.name, q, func(r *rowReader) error {
 		at, length := r.end()
 		s := domain.SystemSample{
-			At: at, Interval: length, RunQueue: r.hundredths(), Blocked: r.hundredths(),
+			At: at, Interval: length, RunQueue: r.hundredths(), RunQueueMax: fraction(r.int4(), null32, 1), Blocked: r.hundredths(),
 			SwapInPerS: fraction(r.int4(), null32, 1), SwapOutPerS: fraction(r.int4(), null32, 1),
 			InterruptsPerS: fraction(r.int8(), null64, 1), ContextSwitchesPerS: fraction(r.int8(), null64, 1),
 			User: r.ppm(), System: r.ppm(), Idle: r.ppm(), IOWait: r.ppm(), Steal: r.ppm(),
+			TimeSqueeze: fraction(r.int8(), null64, 1), PSICPU: r.micros(), PSIIO: r.micros(), PSIMemory: r.micros(),
 		}
 		if r.err != nil {
 			return r.err

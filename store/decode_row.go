@@ -50,6 +50,16 @@ func (r *rowReader) bool() bool {
 	return b != nil && b[0] != 0
 }
 
+// boolOrNil gives nil where the column is NULL.
+func (r *rowReader) boolOrNil() *bool {
+	b := r.fixed(1)
+	if b == nil {
+		return nil
+	}
+	v := b[0] != 0
+	return &v
+}
+
 func (r *rowReader) int2() int16 {
 	if b := r.fixed(2); b != nil {
 		return int16(binary.BigEndian.Uint16(b)) //nolint:gosec // the same bits

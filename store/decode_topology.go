@@ -15,7 +15,7 @@ func (f *feed) topologies(ctx context.Context) error {
 	var heads []int64
 	found := map[int64]*domain.Topology{}
 	q := &query{}
-	q.add("SELECT at, cores_inferred, interconnects FROM topology WHERE node_id = ? AND collection_id = ?", f.src.Node, f.src.Collection)
+	q.add("SELECT at, cores_inferred, interconnects, kernel, interrupt_time_accounted FROM topology WHERE node_id = ? AND collection_id = ?", f.src.Node, f.src.Collection)
 	if !f.window.To.IsZero() {
 		q.add("AND at < ?", f.window.To)
 	}
@@ -26,7 +26,7 @@ func (f *feed) topologies(ctx context.Context) error {
 	err := f.read(ctx, "topology", q, func(r *rowReader) error {
 		at := r.time()
 		heads = append(heads, at)
-		found[at] = &domain.Topology{CoresInferred: r.bool(), Interconnects: r.texts()}
+		found[at] = &domain.Topology{CoresInferred: r.bool(), Interconnects: r.texts(), Kernel: r.text(), InterruptTimeAccounted: r.boolOrNil()}
 		return r.err
 	})
 	if err != nil || len(heads) == 0 {
@@ -39,7 +39,7 @@ func (f *feed) topologies(ctx context.Context) error {
 		{"topology_cpus", "cpu, socket, core, numa_node, online", "cpu", readTopologyCPU},
 		{"topology_bonds", "bond, mode, active_slave, slaves", "bond", readTopologyBond},
 		{"topology_ports", "port, driver, pci_address, numa_node, irqs", "port", readTopologyPort},
-		{"topology_irqs", "irq, cpus", "irq", readTopologyIRQ},
+		{"topology_irqs", "irq, cpus, fixed", "irq", readTopologyIRQ},
 	} {
 		q := &query{}
 		q.add("SELECT at, "+part.columns+" FROM "+part.table+" WHERE node_id = ? AND collection_id = ?", f.src.Node, f.src.Collection)
@@ -86,8 +86,15 @@ func readTopologyPort(r *rowReader, t *domain.Topology) error {
 
 func readTopologyIRQ(r *rowReader, t *domain.Topology) error {
 	irq := int(r.int4())
+	ids := r.int2s(nil)
+	if r.bool() {
+		t.Fixed = append(t.Fixed, irq)
+	}
+	if ids == nil {
+		return r.err
+	}
 	var cpus []int
-	for _, cpu := range r.int2s(nil) {
+	for _, cpu := range ids {
 		cpus = append(cpus, int(cpu))
 	}
 	if t.Affinity == nil {

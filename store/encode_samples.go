@@ -54,6 +54,7 @@ func (b *Batch) sections() []section {
 		{histogramSamples, len(runs.histograms), runs.writeHistograms},
 		{counterSamples, len(runs.counters), runs.writeCounters},
 		{coverageGaps, len(b.gapOrder), b.writeGaps},
+		{nodeEvents, len(b.events), b.writeEvents},
 	}
 	n := 0
 	for _, s := range all {
@@ -207,7 +208,7 @@ func (b *Batch) writeSystems(e encoder) {
 		e.time(r.at)
 		e.int8(r.length)
 		e.int4(r.runQueue)
-		e.null() // run_queue_max
+		e.int4(r.runQueueMax)
 		e.int4(r.blocked)
 		e.int4(r.swapIn)
 		e.int4(r.swapOut)
@@ -216,8 +217,9 @@ func (b *Batch) writeSystems(e encoder) {
 		for _, ppm := range [...]int32{r.user, r.system, r.idle, r.iowait, r.steal} {
 			e.int4(ppm)
 		}
-		for range 4 { // time_squeeze and the times of pressure
-			e.null()
+		e.int8(r.timeSqueeze)
+		for _, us := range r.pressureUS {
+			e.int8(us)
 		}
 		e.endRow()
 	}

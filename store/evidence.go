@@ -20,7 +20,7 @@ const gapSizeCap = "size-cap"
 // evidenceOrder is what evidence keeps while there is room, the most telling
 // first: where the process was and who waited, then the interrupts, then rivals.
 var evidenceOrder = []*table{
-	placementSamples, waitSamples, histogramSamples, interruptSamples, coverageGaps, deviceSamples, cpuSamples, counterSamples,
+	placementSamples, waitSamples, histogramSamples, interruptSamples, coverageGaps, nodeEvents, deviceSamples, cpuSamples, counterSamples,
 	systemSamples, softirqSamples, diskSamples, sqlTimings,
 }
 

@@ -33,7 +33,7 @@ func TestEvidenceIsWhatOverlapsTheWindow(t *testing.T) {
 		for _, table := range liveTables {
 			want := []string{"05:59:59.5", "06:30:00.0"}
 			switch table {
-			case "waits", "histograms", "counters":
+			case "waits", "histograms", "counters", "node_events":
 				want = []string{"06:30:00.0"}
 			}
 			d.wantLines(want, `SELECT to_char(at AT TIME ZONE 'UTC', 'HH24:MI:SS.FF1') FROM kept_`+table+` WHERE node_id = $1 AND collection_id = $2 ORDER BY at`, node, collection)

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -65,8 +66,9 @@ func (j *journal) CPU(s domain.CPUSample) error {
 }
 
 func (j *journal) System(s domain.SystemSample) error {
-	return j.note("system to %s in %v: %v %v %v %v %v %v %v %v %v %v %v", hm(s.At), s.Interval, s.RunQueue, s.Blocked, s.SwapInPerS, s.SwapOutPerS,
-		s.InterruptsPerS, s.ContextSwitchesPerS, s.User, s.System, s.Idle, s.IOWait, s.Steal)
+	return j.note("system to %s in %v: %v %v %v %v %v %v %v %v %v %v %v, most %v squeezed %v pressure %v %v %v", hm(s.At), s.Interval, s.RunQueue, s.Blocked,
+		s.SwapInPerS, s.SwapOutPerS, s.InterruptsPerS, s.ContextSwitchesPerS, s.User, s.System, s.Idle, s.IOWait, s.Steal,
+		s.RunQueueMax, s.TimeSqueeze, s.PSICPU, s.PSIIO, s.PSIMemory)
 }
 
 func (j *journal) Disk(d domain.DiskSample) error {
@@ -134,6 +136,7 @@ func TestFeedGivesTheRecordsThatRowsStandFor(t *testing.T) {
 		{"cpu_samples", `'2026-03-02 10:00:10Z', 5000000, NULL, '{}', NULL, '{}', '{}', '{}', '{}', '{10000,NULL}', '{}', NULL, '{}',
 			NULL, NULL, NULL, NULL, NULL, NULL, NULL`},
 		{"system_samples", `'2026-03-02 10:00:00Z', 1000000, 150, 9, NULL, 3, 0, 12345, 99999999999, 10, 20, 30, 40, NULL, 1, 2, 3, 4`},
+		{"system_samples", `'2026-03-02 10:00:01Z', 1000000, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL`},
 		{"disk_samples", `'2026-03-02 10:00:00Z', 1000000, '{104,105}', '{1500,0}', '{1,NULL}', '{250,NULL}', '{1,2}', NULL, '{10000,NULL}'`},
 		{"placement_samples", `101, 77, '2026-03-02 10:00:00Z', '2026-03-02 10:00:00.1Z', 0, 50000, '{0,-3,4}', '{2,1}', '{3,9}', '{83,NULL}', 1,
 			'{50000,NULL,50000}', NULL, NULL, '{}', '{5,NULL,7}', '{}', NULL, '{}'`},
@@ -186,7 +189,8 @@ func TestFeedGivesTheRecordsThatRowsStandFor(t *testing.T) {
 		"CPU 0 to 10:00:10 in 5s: NaN NaN NaN NaN NaN NaN 0.25",
 		"CPU 0 to 10:00:15 in 5s: 0 NaN 0 0 0 0 1 peaks {0 NaN 0}",
 		"CPU 1 to 10:00:15 in 5s: 0 NaN 0 0 0 0 NaN peaks {0 NaN 0}",
-		"system to 10:00:01 in 1s: 1.5 NaN 3 0 12345 9.9999999999e+10 1e-05 2e-05 3e-05 4e-05 NaN",
+		"system to 10:00:01 in 1s: 1.5 NaN 3 0 12345 9.9999999999e+10 1e-05 2e-05 3e-05 4e-05 NaN, most 9 squeezed 1 pressure 2µs 3µs 4µs",
+		"system to 10:00:02 in 1s: NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN, most NaN squeezed NaN pressure -1ns 0s -1ns",
 		"disk sda to 10:00:01 in 1s: 1.5 0.001 0.25 0.001 NaN 1",
 		"disk sdb to 10:00:01 in 1s: 0 NaN NaN 0.002 NaN NaN",
 		`placement ora_lgwr_X/77 10:00:00+0s: CPU 3 "S" share NaN 0 in 50ms exec 5µs delay 0s switches -1 0 policy 1`,
@@ -311,6 +315,18 @@ func TestFeedGivesTheTopologyThatWasValid(t *testing.T) {
 		if diff := cmp.Diff(c.want, of(c.w)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
+	}
+	accounted := false
+	whole := domain.Topology{
+		CPUs: []domain.CPU{{ID: 0, Socket: 0, Core: 0, Node: -1, Online: true}}, Affinity: map[int][]int{60: {2}, 61: nil}, Fixed: []int{9, 60},
+		Interconnects: []string{"eth8"}, CoresInferred: true, Kernel: "5.15.0-304.el8uek", InterruptTimeAccounted: &accounted,
+	}
+	b = store.NewBatch()
+	if err := errors.Join(b.TopologyFrom(noon.Add(3*time.Hour), whole), d.Upsert(t.Context(), node, b)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]domain.Topology{whole}, of(window(noon.Add(4*time.Hour), time.Hour))); diff != "" {
+		t.Errorf("all that a topology tells: want -, got +:\n%s", diff)
 	}
 	importInto(t, d, "october", func(to ingest.IntervalSink) error { return to.Topology(bond("balance-xor")) })
 	if diff := cmp.Diff([]domain.Topology{bond("balance-xor")}, from(source(t, d), window(noon, time.Hour))); diff != "" {

@@ -95,6 +95,7 @@ func (h *host) feed(t *testing.T) {
 }
 
 func (h *host) topology() {
+	accounted := true
 	h.give(h.to.Topology(domain.Topology{
 		CPUs: []domain.CPU{{ID: 0, Online: true}, {ID: 1, Core: 1, Online: true}, {ID: 2, Socket: 1, Core: 2, Node: 1, Online: true}, {ID: 3, Socket: 1, Core: 3, Node: -1}}, CoresInferred: true,
 	}))
@@ -102,6 +103,7 @@ func (h *host) topology() {
 		Bonds:    []domain.Bond{{Name: "bond1", Mode: "fault-tolerance (active-backup)", ActiveSlave: "eth9", Slaves: []string{"eth9", "eth8"}}},
 		Ports:    []domain.Port{{Name: "eth9", Driver: "mlx5_core", PCIAddress: "0000:3b:00.0", Node: 1, IRQs: []int{60, 61}}, {Name: "eth0", Node: -1}},
 		Affinity: map[int][]int{60: {2}, 61: {2, 3}, 50: nil}, Interconnects: []string{"eth9", "eth8"},
+		Fixed: []int{61, 7}, Kernel: "5.15.0-304.el8uek", InterruptTimeAccounted: &accounted,
 	}))
 	h.give(h.to.Instance(domain.Instance{InstID: 1, Name: "A1", Host: "db1.example"}))
 	h.give(h.to.Instance(domain.Instance{InstID: 2, Name: "A2", Host: "db2.example"}))
@@ -195,6 +197,8 @@ func (h *host) vmstat(sec float64) {
 		At: h.at(sec), SinceBoot: h.one(50), RunQueue: h.unknown(h.random.Float64() * 100), Blocked: h.unknown(2), SwapInPerS: h.unknown(3.4),
 		SwapOutPerS: h.unknown(h.random.Float64() * 1e4), InterruptsPerS: h.unknown(1e5), ContextSwitchesPerS: h.unknown(h.random.Float64() * 1e6),
 		User: h.unknown(h.random.Float64()), System: h.unknown(h.random.Float64()), Idle: h.random.Float64(), IOWait: math.NaN(), Steal: h.unknown(0),
+		RunQueueMax: h.unknown(float64(h.random.IntN(100))), TimeSqueeze: h.unknown(float64(h.random.IntN(9))),
+		PSICPU: time.Duration(h.random.IntN(1_000)-100) * time.Microsecond, PSIIO: -1, PSIMemory: 0,
 	}
 	if h.one(2) {
 		s.Interval = time.Second

@@ -15,7 +15,7 @@ import (
 	"github.com/corewait/corewait/domain"
 )
 
-// Scope says what a finding was computed for.
+// Scope says what a finding was computed for, or what is to be computed anew.
 type Scope string
 
 // Scopes of findings.
@@ -24,6 +24,9 @@ const (
 	ScopeDay      Scope = "day"
 	ScopeWeek     Scope = "week"
 	ScopeAdHoc    Scope = "adhoc"
+	// ScopeHour is of dirty windows and tallies: an hour holds too few stalls for a
+	// finding.
+	ScopeHour Scope = "hour"
 )
 
 // longestDocument bounds a finding's JSON, in bytes. One with all the stalls that
@@ -41,8 +44,17 @@ type FindingHead struct {
 	Verdict   string
 	Grade     string
 	Headline  string
-	CreatedAt time.Time // of this revision
-	Revision  int       // from 1; a finding whose data changed later is saved again
+	CreatedAt time.Time  // of this revision
+	Revision  int        // from 1; a finding whose data changed later is saved again
+	Incident  UUID       // that it judges; zero: none
+	Fleet     *FleetTest // of this revision; nil: not computed yet
+}
+
+// FleetTest is what false-discovery control over all nodes made of a finding.
+type FleetTest struct {
+	P, Q     float64 // the test's own p-value, and as a rate over all tests
+	Tests    int     // over how many
+	Accepted bool
 }
 
 // StoredFinding is a finding as it was saved. Params of its document are raw
@@ -55,38 +67,78 @@ type StoredFinding struct {
 
 // findingID names a finding by what it is about, so that it meets its former
 // revision whoever saves it.
-func findingID(node NodeID, scope Scope, f *domain.Finding) UUID {
-	about := fmt.Sprintf("%d %q %q %q %d %d", node, scope, f.Instance, f.Watch, f.Window.From.UnixMicro(), f.Window.To.UnixMicro())
-	hash := sha256.Sum256([]byte(about))
+func findingID(node NodeID, scope Scope, w domain.Window, f *domain.Finding) UUID {
+	return namedUUID(fmt.Sprintf("%d %q %q %q %d %d", node, scope, f.Instance, f.Watch, w.From.UnixMicro(), w.To.UnixMicro()))
+}
+
+// incidentFindingID does so for the finding of an incident, whose window may change.
+func incidentFindingID(node NodeID, incident UUID, f *domain.Finding) UUID {
+	return namedUUID(fmt.Sprintf("%d %q %v %q %q", node, ScopeIncident, incident, f.Instance, f.Watch))
+}
+
+// namedUUID gives the same UUID for the same text.
+func namedUUID(text string) UUID {
+	hash := sha256.Sum256([]byte(text))
 	return UUID(hash[:16]).marked(8)
 }
 
 // SaveFinding saves the finding of a node, instance, watch, scope and window. In
 // place of one that says something else it is the next revision; saved again
-// without a change it stays the revision that it is.
-func (s *Store) SaveFinding(ctx context.Context, node NodeID, scope Scope, f *domain.Finding) (id UUID, revision int, err error) {
+// without a change it stays the revision that it is. The window is the one that was
+// asked for; the finding's own is what of it holds data.
+//
+// A new revision has no fleet test yet.
+func (s *Store) SaveFinding(ctx context.Context, node NodeID, scope Scope, w domain.Window, f *domain.Finding) (id UUID, revision int, err error) {
+	id = findingID(node, scope, w, f)
+	revision, err = s.saveFinding(ctx, node, scope, id, nil, w, f)
+	return id, revision, err
+}
+
+// SaveIncidentFinding saves the finding that judges an incident on a node. It is
+// identified by incident, node, instance and watch: when the incident's window
+// changes, it is another revision of the same finding.
+func (s *Store) SaveIncidentFinding(ctx context.Context, node NodeID, incident UUID, w domain.Window, f *domain.Finding) (id UUID, revision int, err error) {
+	if incident.IsZero() {
+		return UUID{}, 0, errors.New("save finding: an incident is needed")
+	}
+	id = incidentFindingID(node, incident, f)
+	revision, err = s.saveFinding(ctx, node, ScopeIncident, id, &incident, w, f)
+	return id, revision, err
+}
+
+func (s *Store) saveFinding(ctx context.Context, node NodeID, scope Scope, id UUID, incident *UUID, w domain.Window, f *domain.Finding) (revision int, err error) {
 	document, params, err := encodeFinding(f)
 	if err != nil {
-		return UUID{}, 0, fmt.Errorf("save finding: %w", err)
+		return 0, fmt.Errorf("save finding: %w", err)
 	}
-	id = findingID(node, scope, f)
 	err = s.inTx(ctx, "save finding", func(ctx context.Context, tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, `
-			INSERT INTO findings AS f (node_id, finding_id, instance, watch, scope, from_at, to_at, verdict, grade, document, params)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+			INSERT INTO findings AS f (node_id, finding_id, instance, watch, scope, from_at, to_at, verdict, grade, document, params, incident_id)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 			ON CONFLICT (node_id, finding_id) DO UPDATE
-			SET verdict = excluded.verdict, grade = excluded.grade, document = excluded.document, params = excluded.params,
-			    created_at = now(), revision = f.revision + 1
-			WHERE f.document <> excluded.document OR f.params <> excluded.params
+			SET from_at = excluded.from_at, to_at = excluded.to_at, verdict = excluded.verdict, grade = excluded.grade,
+			    document = excluded.document, params = excluded.params, created_at = now(), revision = f.revision + 1,
+			    fleet_p = NULL, fleet_q = NULL, fleet_tests = NULL, fleet_accepted = NULL
+			WHERE f.document <> excluded.document OR f.params <> excluded.params OR (f.from_at, f.to_at) <> (excluded.from_at, excluded.to_at)
 			RETURNING revision`,
-			node, id, storable(f.Instance, longestName), storable(f.Watch, longestName), scope, f.Window.From, f.Window.To,
-			storable(f.Verdict, longestName), storable(f.Grade, longestName), document, params).Scan(&revision)
+			node, id, storable(f.Instance, longestName), storable(f.Watch, longestName), scope, w.From, w.To,
+			storable(f.Verdict, longestName), storable(f.Grade, longestName), document, params, incident).Scan(&revision)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return tx.QueryRow(ctx, `SELECT revision FROM findings WHERE node_id = $1 AND finding_id = $2`, node, id).Scan(&revision)
 		}
 		return err
 	})
-	return id, revision, err
+	return revision, err
+}
+
+// SaveFleetTest notes what false-discovery control made of a revision of a
+// finding. ErrNotFound: the finding is gone, or its revision is another one.
+func (s *Store) SaveFleetTest(ctx context.Context, node NodeID, finding UUID, revision int, t FleetTest) error {
+	return s.step(ctx, "save fleet test", func(ctx context.Context) error {
+		return oneRow(s.pool.Exec(ctx, `
+			UPDATE findings SET fleet_p = $4, fleet_q = $5, fleet_tests = $6, fleet_accepted = $7
+			WHERE node_id = $1 AND finding_id = $2 AND revision = $3`, node, finding, revision, t.P, t.Q, t.Tests, t.Accepted))
+	})
 }
 
 // encodeFinding gives the JSON of a finding without its parameters, and theirs.
@@ -127,19 +179,26 @@ func encodeJSON(v any) (json.RawMessage, error) {
 	}
 }
 
-const findingColumns = `node_id, finding_id, instance, watch, scope, from_at, to_at, verdict, grade, coalesce(document->>'headline', ''), created_at, revision`
+const findingColumns = `node_id, finding_id, instance, watch, scope, from_at, to_at, verdict, grade, coalesce(document->>'headline', ''), created_at, revision,
+	coalesce(incident_id, '00000000-0000-0000-0000-000000000000'), fleet_p, fleet_q, fleet_tests, fleet_accepted`
 
-// targets are where a row of findingColumns is scanned to.
-func (h *FindingHead) targets() []any {
-	return []any{
-		&h.Node, &h.ID, &h.Instance, &h.Watch, &h.Scope, &h.Window.From, &h.Window.To, &h.Verdict, &h.Grade,
-		&h.Headline, &h.CreatedAt, &h.Revision,
+// scan reads a row of findingColumns, and what follows them.
+func (h *FindingHead) scan(row pgx.Row, more ...any) error {
+	var fleet struct {
+		p, q     *float64
+		tests    *int
+		accepted *bool
 	}
-}
-
-func (h *FindingHead) toUTC() {
+	err := row.Scan(append([]any{
+		&h.Node, &h.ID, &h.Instance, &h.Watch, &h.Scope, &h.Window.From, &h.Window.To, &h.Verdict, &h.Grade,
+		&h.Headline, &h.CreatedAt, &h.Revision, &h.Incident, &fleet.p, &fleet.q, &fleet.tests, &fleet.accepted,
+	}, more...)...)
 	h.Window = domain.Window{From: h.Window.From.UTC(), To: h.Window.To.UTC()}
 	h.CreatedAt = h.CreatedAt.UTC()
+	if fleet.p != nil && fleet.q != nil && fleet.tests != nil && fleet.accepted != nil {
+		h.Fleet = &FleetTest{P: *fleet.p, Q: *fleet.q, Tests: *fleet.tests, Accepted: *fleet.accepted}
+	}
+	return err
 }
 
 // Finding gives a finding of a node in its last revision. ErrNotFound where there
@@ -147,12 +206,10 @@ func (h *FindingHead) toUTC() {
 func (s *Store) Finding(ctx context.Context, node NodeID, id UUID) (f StoredFinding, err error) {
 	err = s.step(ctx, "read finding", func(ctx context.Context) error {
 		var document, params []byte
-		err := s.pool.QueryRow(ctx, `SELECT `+findingColumns+`, document, params FROM findings WHERE node_id = $1 AND finding_id = $2`, node, id).
-			Scan(append(f.targets(), &document, &params)...)
-		if err != nil {
+		row := s.pool.QueryRow(ctx, `SELECT `+findingColumns+`, document, params FROM findings WHERE node_id = $1 AND finding_id = $2`, node, id)
+		if err := f.scan(row, &document, &params); err != nil {
 			return notFound(err)
 		}
-		f.toUTC()
 		f.Document = new(domain.Finding)
 		if err := json.Unmarshal(document, f.Document); err != nil {
 			return fmt.Errorf("document of %v: %w", id, err)
@@ -171,6 +228,7 @@ type FindingFilter struct {
 	Instance string
 	Watch    string
 	Scope    Scope
+	Incident UUID
 	Window   domain.Window // those whose window begins in it
 }
 
@@ -188,6 +246,9 @@ func (s *Store) Findings(ctx context.Context, f FindingFilter, p Page) (heads []
 			q.add(`AND `+text.column+` = ?`, storable(text.value, longestName))
 		}
 	}
+	if !f.Incident.IsZero() {
+		q.add(`AND incident_id = ?`, f.Incident)
+	}
 	var after FindingHead
 	if ok, err := p.After.read(list, &after.Window.From, &after.ID); err != nil {
 		return nil, "", err
@@ -202,8 +263,7 @@ func (s *Store) Findings(ctx context.Context, f FindingFilter, p Page) (heads []
 		}
 		heads, next, err = collectPage(rows, p.limit(), func(row pgx.CollectableRow) (FindingHead, error) {
 			var h FindingHead
-			err := row.Scan(h.targets()...)
-			h.toUTC()
+			err := h.scan(row)
 			return h, err
 		}, func(h *FindingHead) Cursor { return newCursor(list, h.Window.From, h.ID) })
 		return err

@@ -32,7 +32,7 @@ func TestFindingsComeBackAsTheyWereSaved(t *testing.T) {
 	node := d.node("db1")
 	w := window(utc(t, "2026-11-30 12:00:00"), time.Hour)
 	f := someFinding(w)
-	id, revision, err := d.SaveFinding(t.Context(), node, store.ScopeIncident, f)
+	id, revision, err := d.SaveFinding(t.Context(), node, store.ScopeIncident, f.Window, f)
 	if err != nil || revision != 1 {
 		t.Fatalf("revision %d: %v", revision, err)
 	}
@@ -75,7 +75,7 @@ func TestFindingsAreRevisedWhenTheySaySomethingElse(t *testing.T) {
 	f := someFinding(w)
 	save := func(node store.NodeID, scope store.Scope, want int) store.UUID {
 		t.Helper()
-		id, revision, err := d.SaveFinding(t.Context(), node, scope, f)
+		id, revision, err := d.SaveFinding(t.Context(), node, scope, f.Window, f)
 		if err != nil || revision != want {
 			t.Errorf("revision %d: %v; want %d", revision, err, want)
 		}
@@ -105,6 +105,103 @@ func TestFindingsAreRevisedWhenTheySaySomethingElse(t *testing.T) {
 	}
 }
 
+func TestTheFindingOfAnIncidentIsTheSameWhateverItsWindow(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	node, other := d.node("db1"), d.node("db2")
+	w := window(utc(t, "2026-11-30 12:00:00"), 15*time.Minute)
+	incident := d.incident(node, w)
+	f := someFinding(w)
+	save := func(node store.NodeID, incident store.UUID, w domain.Window, want int) store.UUID {
+		t.Helper()
+		id, revision, err := d.SaveIncidentFinding(t.Context(), node, incident, w, f)
+		if err != nil || revision != want {
+			t.Errorf("revision %d: %v; want %d", revision, err, want)
+		}
+		return id
+	}
+	first := save(node, incident, w, 1)
+	save(node, incident, w, 1)
+	grown := window(w.From.Add(-time.Minute), time.Hour)
+	if id := save(node, incident, grown, 2); id != first {
+		t.Errorf("of a longer window: %v, want %v", id, first)
+	}
+	got, err := d.Finding(t.Context(), node, first)
+	if err != nil || got.Incident != incident || got.Scope != store.ScopeIncident || got.Window != grown {
+		t.Errorf("%+v: %v", got.FindingHead, err)
+	}
+	// What it is about makes it another.
+	onOther, ofOther := save(other, incident, w, 1), save(node, store.NewUUID(), w, 1)
+	if onOther == first || ofOther == first || onOther == ofOther {
+		t.Error("other incidents and nodes share a finding")
+	}
+	if plain, _, err := d.SaveFinding(t.Context(), node, store.ScopeIncident, grown, f); err != nil || plain == first {
+		t.Errorf("a finding of no incident: %v, %v", plain, err)
+	}
+	heads, _, err := d.Findings(t.Context(), store.FindingFilter{Incident: incident}, store.Page{})
+	if err != nil || len(heads) != 2 || heads[0].ID != onOther || heads[1].ID != first {
+		t.Errorf("of the incident: %+v, %v", heads, err)
+	}
+	if _, _, err := d.SaveIncidentFinding(t.Context(), node, store.UUID{}, w, f); err == nil {
+		t.Error("saved for no incident")
+	}
+}
+
+func TestAFleetTestIsOfOneRevision(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	node := d.node("db1")
+	f := someFinding(window(utc(t, "2026-11-30 12:00:00"), time.Hour))
+	id, _, err := d.SaveFinding(t.Context(), node, store.ScopeDay, f.Window, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := store.FleetTest{P: 0.00025, Q: 0.0075, Tests: 30, Accepted: true}
+	for name, c := range map[string]struct {
+		node     store.NodeID
+		id       store.UUID
+		revision int
+	}{"a later revision": {node, id, 2}, "another finding": {node, store.NewUUID(), 1}, "another node": {node + 1, id, 1}} {
+		if err := d.SaveFleetTest(t.Context(), c.node, c.id, c.revision, test); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	fleet := func() *store.FleetTest {
+		t.Helper()
+		heads, _, err := d.Findings(t.Context(), store.FindingFilter{}, store.Page{})
+		if err != nil || len(heads) != 1 {
+			t.Fatal(heads, err)
+		}
+		got, err := d.Finding(t.Context(), node, id)
+		if diff := cmp.Diff(heads[0], got.FindingHead); err != nil || diff != "" {
+			t.Errorf("%v: listed -, read +:\n%s", err, diff)
+		}
+		return got.Fleet
+	}
+	if got := fleet(); got != nil {
+		t.Errorf("before any: %+v", got)
+	}
+	if err := d.SaveFleetTest(t.Context(), node, id, 1, test); err != nil {
+		t.Fatal(err)
+	}
+	if got := fleet(); got == nil || *got != test {
+		t.Errorf("read %+v, saved %+v", got, test)
+	}
+	if _, revision, err := d.SaveFinding(t.Context(), node, store.ScopeDay, f.Window, f); err != nil || revision != 1 {
+		t.Fatal(revision, err)
+	}
+	if got := fleet(); got == nil {
+		t.Error("lost when the finding was saved as it was")
+	}
+	f.Verdict = domain.Undetermined
+	if _, revision, err := d.SaveFinding(t.Context(), node, store.ScopeDay, f.Window, f); err != nil || revision != 2 {
+		t.Fatal(revision, err)
+	}
+	if got := fleet(); got != nil {
+		t.Errorf("of a new revision: %+v", got)
+	}
+}
+
 func TestFindingsWithHostileTextAreKept(t *testing.T) {
 	t.Parallel()
 	d := openDatabase(t)
@@ -112,7 +209,7 @@ func TestFindingsWithHostileTextAreKept(t *testing.T) {
 	f := someFinding(window(utc(t, "2026-11-30 12:00:00"), time.Hour))
 	f.Instance = "OR\x00DP1"
 	f.Warnings = []string{"a NUL \x00 and a \\\x00 and a literal \\u0000", "no UTF-8: \xff"}
-	id, _, err := d.SaveFinding(t.Context(), node, store.ScopeAdHoc, f)
+	id, _, err := d.SaveFinding(t.Context(), node, store.ScopeAdHoc, f.Window, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +231,7 @@ func TestFindingsThatAreNoJSONAreRefused(t *testing.T) {
 	d := openDatabase(t)
 	f := someFinding(window(utc(t, "2026-11-30 12:00:00"), time.Hour))
 	f.StallList[0].LongestMS = math.NaN()
-	if _, _, err := d.SaveFinding(t.Context(), d.node("db1"), store.ScopeDay, f); err == nil || !strings.Contains(err.Error(), "save finding") {
+	if _, _, err := d.SaveFinding(t.Context(), d.node("db1"), store.ScopeDay, f.Window, f); err == nil || !strings.Contains(err.Error(), "save finding") {
 		t.Errorf("NaN: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -188,9 +189,12 @@ func (s *Store) writeGroup(ctx context.Context, group []*queuedPush) error {
 					p.sections[i].write(encoder{c, p.to})
 				}
 			}
+			hours := s.newHourMarks(time.Now())
 			for _, p := range group {
+				hours.add(p.to.node, p.batch)
 				close(p.sent)
 			}
+			c.mark(hours)
 			c.exec("COMMIT", "commit")
 		})
 	})

@@ -89,6 +89,24 @@ func (s *Store) Import(ctx context.Context, collection, node string) (*Import, e
 	return i, s.inSteps(ctx, "begin the import", func(tx pgx.Tx) error { return i.begin(ctx, tx, collection) })
 }
 
+// ImportLive begins to store records of a node, which is made where it is new,
+// beside what agents push and pulls bring. It is an Import that ends with Flush:
+// what is there stays, as with Upsert. It fails with ErrOutsideRetention.
+func (s *Store) ImportLive(ctx context.Context, node string) (*Import, error) {
+	id, err := s.Node(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	return &Import{
+		store: s, ctx: ctx, to: target{node: id},
+		rows: NewBatch(), interrupts: NewBatch(), runs: NewBatch(), gaps: NewBatch(), told: map[threadKey][]int64{},
+	}, nil
+}
+
+// Unstorable says how many records were left out since they cannot be rows, and
+// why the first one.
+func (i *Import) Unstorable() (n int, why string) { return i.unstorable, i.firstWhy }
+
 // begin makes this the import that writes the node's rows, and removes those that
 // are there. Of two that begin at once the second waits for the first and
 // overtakes it.
@@ -230,6 +248,12 @@ func (i *Import) write(b *Batch) error {
 	}
 	if b == i.runs {
 		i.dropTold()
+	}
+	if i.to.collection == 0 {
+		if err := i.store.makeRoom(i.ctx, b); err != nil {
+			i.err = err
+			return err
+		}
 	}
 	if err := i.store.upsert(i.ctx, i.to, b); err != nil {
 		i.err = err

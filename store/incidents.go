@@ -27,6 +27,7 @@ type Incident struct {
 	ID          UUID
 	Node        NodeID
 	Instance    string
+	Watch       string
 	Window      domain.Window
 	Stalls      int
 	State       IncidentState
@@ -43,9 +44,9 @@ func (s *Store) CreateIncident(ctx context.Context, i Incident) (created bool, e
 	}
 	err = s.step(ctx, "create incident", func(ctx context.Context) error {
 		tag, err := s.pool.Exec(ctx, `
-			INSERT INTO incidents (node_id, incident_id, instance, from_at, to_at, stalls, state)
-			VALUES ($1, $2, $3, $4, $5, $6, 'open') ON CONFLICT (node_id, incident_id) DO NOTHING`,
-			i.Node, i.ID, storable(i.Instance, longestName), i.Window.From, i.Window.To, i.Stalls)
+			INSERT INTO incidents (node_id, incident_id, instance, watch, from_at, to_at, stalls, state)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, 'open') ON CONFLICT (node_id, incident_id) DO NOTHING`,
+			i.Node, i.ID, storable(i.Instance, longestName), storable(i.Watch, longestName), i.Window.From, i.Window.To, i.Stalls)
 		created = tag.RowsAffected() == 1
 		return err
 	})
@@ -65,12 +66,12 @@ func (s *Store) ChangeIncident(ctx context.Context, node NodeID, id UUID, w doma
 	})
 }
 
-const incidentColumns = `incident_id, node_id, instance, from_at, to_at, stalls, state, created_at, dismissed_at, coalesce(collection_id, 0)`
+const incidentColumns = `incident_id, node_id, instance, watch, from_at, to_at, stalls, state, created_at, dismissed_at, coalesce(collection_id, 0)`
 
 func scanIncident(row pgx.CollectableRow) (Incident, error) {
 	var i Incident
 	var dismissed *time.Time
-	err := row.Scan(&i.ID, &i.Node, &i.Instance, &i.Window.From, &i.Window.To, &i.Stalls, &i.State, &i.CreatedAt, &dismissed, &i.Evidence)
+	err := row.Scan(&i.ID, &i.Node, &i.Instance, &i.Watch, &i.Window.From, &i.Window.To, &i.Stalls, &i.State, &i.CreatedAt, &dismissed, &i.Evidence)
 	i.Window = domain.Window{From: i.Window.From.UTC(), To: i.Window.To.UTC()}
 	i.CreatedAt, i.DismissedAt = i.CreatedAt.UTC(), utcOrZero(dismissed)
 	return i, err
@@ -95,9 +96,12 @@ func (s *Store) Incident(ctx context.Context, id UUID) (nodes []Incident, err er
 
 // IncidentFilter says which incidents are wanted; zero fields ask for all.
 type IncidentFilter struct {
-	Node   NodeID
-	State  IncidentState
-	Window domain.Window // those that begin in it
+	Node     NodeID
+	Instance string
+	Watch    string
+	State    IncidentState
+	Window   domain.Window // those that begin in it
+	Touching domain.Window // those whose window overlaps it
 }
 
 // Incidents lists incidents, the latest first.
@@ -111,6 +115,18 @@ func (s *Store) Incidents(ctx context.Context, f IncidentFilter, p Page) (incide
 	}
 	if f.State != "" {
 		q.add(`AND state = ?`, f.State)
+	}
+	if f.Instance != "" {
+		q.add(`AND instance = ?`, storable(f.Instance, longestName))
+	}
+	if f.Watch != "" {
+		q.add(`AND watch = ?`, storable(f.Watch, longestName))
+	}
+	if !f.Touching.From.IsZero() {
+		q.add(`AND to_at > ?`, f.Touching.From)
+	}
+	if !f.Touching.To.IsZero() {
+		q.add(`AND from_at < ?`, f.Touching.To)
 	}
 	var after Incident
 	if ok, err := p.After.read(list, &after.Window.From, &after.ID, &after.Node); err != nil {

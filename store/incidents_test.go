@@ -70,6 +70,10 @@ func TestIncidentsAreListedByNodeStateAndTime(t *testing.T) {
 		"all, the latest first": {store.IncidentFilter{}, []store.UUID{late, ofOther, early}},
 		"of a node":             {store.IncidentFilter{Node: node}, []store.UUID{late, early}},
 		"open":                  {store.IncidentFilter{State: store.IncidentOpen}, []store.UUID{late, ofOther}},
+		"of no such instance":   {store.IncidentFilter{Instance: "ORDP2"}, nil},
+		"touching":              {store.IncidentFilter{Touching: window(at.Add(time.Minute), 59*time.Minute)}, []store.UUID{ofOther}},
+		"touching at its ends":  {store.IncidentFilter{Touching: window(at.Add(59*time.Second), 59*time.Minute+2*time.Second)}, []store.UUID{late, ofOther, early}},
+		"touching what is open": {store.IncidentFilter{Touching: domain.Window{To: at.Add(time.Hour)}}, []store.UUID{ofOther, early}},
 		"half-open in time":     {store.IncidentFilter{Window: window(at, time.Hour)}, []store.UUID{ofOther, early}},
 	} {
 		got, _, err := d.Incidents(t.Context(), c.filter, store.Page{})

@@ -97,3 +97,172 @@ func TestRunsTellHowTheyWent(t *testing.T) {
 		t.Errorf("want -, got +:\n%s", diff)
 	}
 }
+
+// claim claims a tick for a holder that has the lease of a process, or has none.
+func (d *database) claim(job string, tick time.Time, holder string, alive bool) {
+	d.t.Helper()
+	if claimed, err := d.ClaimTick(d.t.Context(), job, tick, holder); err != nil || !claimed {
+		d.t.Fatalf("%s claims %s: %v: %v", holder, job, claimed, err)
+	}
+	if alive {
+		d.acquire(store.ProcessLease(holder), holder)
+	}
+}
+
+// ticks lists runs as "job holder minute".
+func ticks(runs []store.JobRun) []string {
+	var list []string
+	for _, r := range runs {
+		list = append(list, fmt.Sprintf("%s %s %02d %s", r.Job, r.Holder, r.Tick.Minute(), r.Detail))
+	}
+	return list
+}
+
+func (d *database) abandoned(since time.Time) []string {
+	d.t.Helper()
+	runs, err := d.AbandonedTicks(d.t.Context(), since)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return ticks(runs)
+}
+
+func TestTicksOfProcessesThatLiveNoMoreAreAbandoned(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	tick := utc(t, "2026-11-30 12:00:00")
+	minute := func(n int) time.Time { return tick.Add(time.Duration(n) * time.Minute) }
+	d.claim("weekly", minute(3), "dead", false)
+	d.claim("retain", minute(2), "dead", false)
+	d.claim("weekly", minute(4), "living", true)
+	d.claim("weekly", minute(5), "dying", true)
+	d.claim("weekly", minute(1), "finished", false)
+	if err := d.FinishTick(t.Context(), "weekly", minute(1), "finished", store.JobSkipped, ""); err != nil {
+		t.Fatal(err)
+	}
+	// Leases of another kind, or of another process, do not show that a process lives.
+	d.acquire("job/weekly", "dead")
+	d.acquire(store.ProcessLease("dead"), "another")
+
+	long := time.Now().Add(-time.Hour)
+	if diff := cmp.Diff([]string{"retain dead 02 ", "weekly dead 03 "}, d.abandoned(long)); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+	d.expire(store.Lease{Name: store.ProcessLease("dying")})
+	if diff := cmp.Diff([]string{"retain dead 02 ", "weekly dead 03 ", "weekly dying 05 "}, d.abandoned(long)); diff != "" {
+		t.Errorf("when a lease has expired: want -, got +:\n%s", diff)
+	}
+	d.exec(`UPDATE job_runs SET started_at = now() - interval '2 hours' WHERE job = 'retain'`)
+	if diff := cmp.Diff([]string{"weekly dead 03 ", "weekly dying 05 "}, d.abandoned(long)); diff != "" {
+		t.Errorf("since an hour: want -, got +:\n%s", diff)
+	}
+}
+
+func TestAnAbandonedTickIsTakenOver(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	tick := utc(t, "2026-11-30 12:00:00")
+	d.claim("weekly", tick, "dead", false)
+	d.claim("weekly", tick.Add(time.Hour), "living", true)
+	take := func(job string, tick time.Time, from, holder string) bool {
+		t.Helper()
+		taken, err := d.TakeOverTick(t.Context(), store.JobRun{Job: job, Tick: tick, Holder: from}, holder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return taken
+	}
+	for name, taken := range map[string]bool{
+		"of a process that lives":       take("weekly", tick.Add(time.Hour), "living", "thief"),
+		"of another process than it is": take("weekly", tick, "living", "thief"),
+		"of another job":                take("retain", tick, "dead", "thief"),
+		"of a tick that nobody claimed": take("weekly", tick.Add(time.Minute), "dead", "thief"),
+	} {
+		if taken {
+			t.Errorf("a tick %s was taken over", name)
+		}
+	}
+	d.exec(`UPDATE job_runs SET started_at = now() - interval '1 hour'`)
+	if !take("weekly", tick, "dead", "second") {
+		t.Error("it was not taken over")
+	}
+	// It has begun anew.
+	d.wantLines([]string{"second|true|taken over from dead"}, `SELECT holder || '|' || (started_at > now() - interval '1 minute') || '|' || detail FROM job_runs WHERE tick = $1`, tick)
+	if err := d.FinishTick(t.Context(), "weekly", tick, "dead", store.JobDone, "late"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the process that it was taken from finished it: %v", err)
+	}
+	// One that the process has itself, with or without a lease, keeps its detail.
+	if !take("weekly", tick, "second", "second") || !take("weekly", tick.Add(time.Hour), "living", "living") {
+		t.Error("its own was not taken")
+	}
+	if diff := cmp.Diff([]string{"weekly second 00 taken over from dead"}, d.abandoned(time.Now().Add(-24*time.Hour))); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+	if err := d.FinishTick(t.Context(), "weekly", tick, "second", store.JobDone, "noted"); err != nil {
+		t.Fatal(err)
+	}
+	if take("weekly", tick, "second", "second") {
+		t.Error("a tick that is finished was taken over")
+	}
+}
+
+func TestOneOfAHundredTakesATickOver(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	tick := utc(t, "2026-11-30 12:00:00")
+	d.claim("weekly", tick, "dead", false)
+	var won atomic.Int32
+	atOnce(100, func(i int) {
+		taken, err := d.TakeOverTick(t.Context(), store.JobRun{Job: "weekly", Tick: tick, Holder: "dead"}, fmt.Sprintf("holder %d", i))
+		if err != nil {
+			t.Error(err)
+		}
+		if taken {
+			won.Add(1)
+		}
+	})
+	if won.Load() != 1 {
+		t.Errorf("%d took it, want 1", won.Load())
+	}
+}
+
+func TestStatesOfJobsAreTheNewestRunAndTheNewestThatWentWell(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	tick := utc(t, "2026-11-30 12:00:00")
+	for minute, result := range []store.JobResult{store.JobDone, store.JobDone, store.JobFailed, store.JobSkipped, ""} {
+		at := tick.Add(time.Duration(minute) * time.Minute)
+		d.claim("review", at, "a", false)
+		if result != "" {
+			if err := d.FinishTick(t.Context(), "review", at, "a", result, "it was "+string(result)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	d.claim("retain", tick, "b", false)
+	states, err := d.JobStates(t.Context(), []string{"retain", "none", "review", "review"})
+	if err != nil || len(states) != 4 {
+		t.Fatalf("%v: %v", states, err)
+	}
+	got := make([]string, len(states))
+	for i, s := range states {
+		got[i] = s.Job
+		for _, run := range []*store.JobRun{s.Last, s.Done} {
+			if run == nil {
+				got[i] += ", none"
+				continue
+			}
+			if run.StartedAt.IsZero() || run.FinishedAt.IsZero() != (run.Result == "") || run.Tick.Location() != time.UTC {
+				t.Errorf("%+v", run)
+			}
+			got[i] += fmt.Sprintf(", %s %s %02d %s", run.Job, run.Result, run.Tick.Minute(), run.Detail)
+		}
+	}
+	want := []string{"retain, retain  00 , none", "none, none, none", "review, review  04 , review done 01 it was done", "review, review  04 , review done 01 it was done"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
+	}
+	if states, err := d.JobStates(t.Context(), nil); err != nil || len(states) != 0 {
+		t.Errorf("of no jobs: %v: %v", states, err)
+	}
+}

@@ -25,6 +25,25 @@ type Lease struct {
 	ExpiresAt    time.Time
 }
 
+// processLease begins the names of the leases by which processes show that they
+// live.
+const processLease = "process/"
+
+// ProcessLease names the lease that a process holds for as long as it lives.
+// What it began and did not finish may be taken over by others once that has
+// expired.
+func ProcessLease(holder string) string { return processLease + holder }
+
+// DeleteDeadProcesses deletes the leases of processes that have expired for
+// longer than that.
+func (s *Store) DeleteDeadProcesses(ctx context.Context, longer time.Duration) error {
+	return s.step(ctx, "delete leases of dead processes", func(ctx context.Context) error {
+		_, err := s.pool.Exec(ctx, `DELETE FROM leases WHERE starts_with(name, $1) AND expires_at < clock_timestamp() - $2::interval`,
+			processLease, longer)
+		return err
+	})
+}
+
 // AcquireLease takes the lease where it is free, expired or the holder's own.
 func (s *Store) AcquireLease(ctx context.Context, name, holder string, length time.Duration) (lease Lease, acquired bool, err error) {
 	lease = Lease{Name: storable(name, longestName), Holder: storable(holder, longestName)}

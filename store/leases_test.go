@@ -123,6 +123,20 @@ func TestExpiredLeaseCannotMoveAWatermark(t *testing.T) {
 	want(3)
 }
 
+func TestLeasesOfDeadProcessesAreForgottenAndNoOthers(t *testing.T) {
+	t.Parallel()
+	d := openDatabase(t)
+	for name, expired := range map[string]string{
+		"process/dead": "25 hours", "process/dying": "23 hours", "process/living": "-1 hours", "pull ORDP1": "25 hours", "processes/dead": "25 hours",
+	} {
+		d.exec(`INSERT INTO leases (name, holder, expires_at) VALUES ($1, 'a', clock_timestamp() - $2::interval)`, name, expired)
+	}
+	if err := d.DeleteDeadProcesses(t.Context(), 24*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	d.wantLines([]string{"process/dying", "process/living", "processes/dead", "pull ORDP1"}, `SELECT name FROM leases ORDER BY name COLLATE "C"`)
+}
+
 // TestLeaseDoesNotChangeHandsWithinTheMove: while the transaction that moves a
 // watermark is open, an expired lease waits to be taken over. The move is held
 // up by a lock on its row.

@@ -44,6 +44,7 @@ var hotTables = map[string]string{
 	"sql_timings": "node_id int4, at timestamptz, length_us int8, inst_id int2, dbid int8, sql_id text, plan_hash int8, executions int8, elapsed_us int8, " +
 		"cpu_us int8, buffer_gets int8, disk_reads int8, rows_processed int8, module text | node_id, at, length_us, inst_id, sql_id, plan_hash",
 	"coverage_gaps": "node_id int4, source text, at timestamptz, until timestamptz, reason text, events int4 | node_id, source, at, until, reason",
+	"node_events":   "node_id int4, at timestamptz, kind text, subject text, detail text | node_id, at, kind, subject",
 }
 
 // rollupTables are hot too, and have no twin.
@@ -65,23 +66,28 @@ var smallTables = map[string]string{
 	"collection_nodes":   "node_id int4, collection_id int4, timezone_db text, timezone_host text, timezone_source text, warnings text[], notes text[] | node_id, collection_id",
 	"collection_inputs":  "node_id int4, collection_id int4, path text, kind text, records int8, unread int8, note text, first_unread text | node_id, collection_id, path",
 	"changes":            "change_id uuid, at timestamptz, node_id int4, title text, detail text, recorded_at timestamptz, recorded_by text | change_id",
-	"incidents": "node_id int4, incident_id uuid, instance text, from_at timestamptz, to_at timestamptz, stalls int4, state text, created_at timestamptz, " +
+	"incidents": "node_id int4, incident_id uuid, instance text, watch text, from_at timestamptz, to_at timestamptz, stalls int4, state text, created_at timestamptz, " +
 		"dismissed_at timestamptz, collection_id int4 | node_id, incident_id",
 	"findings": "node_id int4, finding_id uuid, instance text, watch text, scope text, from_at timestamptz, to_at timestamptz, verdict text, grade text, " +
-		"document jsonb, params jsonb, created_at timestamptz, revision int4 | node_id, finding_id",
-	"tallies": "node_id int4, inst_id int2, watch text, at timestamptz, length_us int8, observed_s int4, stalls int4, stalls_exposed int4, exposed_s int4, " +
-		"waits_low int8, waits_high int8, max_us int8 | node_id, inst_id, watch, at",
-	"receipts":       "node_id int4, spool_id uuid, seq int8, received_at timestamptz, rows int4 | node_id, spool_id, seq",
+		"document jsonb, params jsonb, created_at timestamptz, revision int4, incident_id uuid, fleet_p float8, fleet_q float8, fleet_tests int4, " +
+		"fleet_accepted bool | node_id, finding_id",
+	"tallies": "node_id int4, instance text, watch text, at timestamptz, length_us int8, observed_s int4, stalls int4, stalls_exposed int4, exposed_s int4, " +
+		"waits_low int8, waits_high int8, max_us int8 | node_id, watch, at, instance",
+	"stalls":        "node_id int4, instance text, watch text, at timestamptz, longest_us int8, waiters int4, exposure text | node_id, watch, at, instance",
+	"receipts":      "node_id int4, spool_id uuid, seq int8, received_at timestamptz, rows int4 | node_id, spool_id, seq",
+	"dirty_windows": "node_id int4, scope text, at timestamptz, marks int8, since timestamptz, marked_at timestamptz | node_id, scope, at",
+	"agents": "node_id int4, spool_id uuid, sequence int8, boot_id text, version text, hostname text, seen_at timestamptz, clock_offset_us int8, " +
+		"synchronized bool, clock_error_us int8, retimed bool | node_id, spool_id",
 	"watermarks":     "node_id int4, inst_id int2, source text, at timestamptz, updated_at timestamptz | node_id, inst_id, source",
 	"leases":         "name text, holder text, expires_at timestamptz | name",
 	"job_runs":       "job text, tick timestamptz, holder text, started_at timestamptz, finished_at timestamptz, result text, detail text | job, tick",
 	"tokens":         "token_id text, node_id int4, hash bytea, created_at timestamptz, last_used_at timestamptz, revoked_at timestamptz | token_id",
 	"sql_texts":      "node_id int4, sql_id text, sql_text text, first_seen timestamptz | node_id, sql_id",
-	"topology":       "node_id int4, at timestamptz, cores_inferred bool, interconnects text[], collection_id int4 | node_id, collection_id, at",
+	"topology":       "node_id int4, at timestamptz, cores_inferred bool, interconnects text[], collection_id int4, kernel text, interrupt_time_accounted bool | node_id, collection_id, at",
 	"topology_cpus":  "node_id int4, at timestamptz, cpu int2, socket int2, core int4, numa_node int2, online bool, collection_id int4 | node_id, collection_id, at, cpu",
 	"topology_ports": "node_id int4, at timestamptz, port text, driver text, pci_address text, numa_node int2, irqs int4[], collection_id int4 | node_id, collection_id, at, port",
 	"topology_bonds": "node_id int4, at timestamptz, bond text, mode text, active_slave text, slaves text[], collection_id int4 | node_id, collection_id, at, bond",
-	"topology_irqs":  "node_id int4, at timestamptz, irq int4, cpus int2[], collection_id int4 | node_id, collection_id, at, irq",
+	"topology_irqs":  "node_id int4, at timestamptz, irq int4, cpus int2[], collection_id int4, fixed bool | node_id, collection_id, at, irq",
 	// The migrations' own.
 	"corewait_settings":   "name text, value text | name",
 	"corewait_hot_tables": "table_name text, slice text | table_name",
@@ -278,12 +284,11 @@ func TestSchemaHoldsItsContractAndRules(t *testing.T) {
 func TestSchemaHotTablesAreSlicedByTheUTCDayAndRollupsByTheMonth(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, plain(t))
-	want := map[string]string{"coverage_gaps": "none"}
+	want := map[string]string{}
 	for name := range hotTables {
-		if name != "coverage_gaps" {
-			want[name] = "day"
-		}
+		want[name] = "day"
 	}
+	want["coverage_gaps"], want["node_events"] = "none", "none"
 	for name := range rollupTables {
 		want[name] = "month"
 	}

@@ -102,7 +102,7 @@ func pagedLists() map[string]func(t *testing.T, d *database) pagedList {
 			return pagedList{
 				insert: func(t *testing.T, i int) string {
 					f := someFinding(window(someTime(), time.Duration(i+1)*time.Second))
-					id, _, err := d.SaveFinding(t.Context(), node, store.ScopeDay, f)
+					id, _, err := d.SaveFinding(t.Context(), node, store.ScopeDay, f.Window, f)
 					return must(t, id.String(), err)
 				},
 				page: func(t *testing.T, p store.Page) ([]string, store.Cursor) {

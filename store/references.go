@@ -15,11 +15,11 @@ import (
 // node_id and collection_id.
 var referenceTables = []struct{ name, columns string }{
 	{"instances", "inst_id, name, host, database, first_seen, last_seen"},
-	{"topology", "at, cores_inferred, interconnects"},
+	{"topology", "at, cores_inferred, interconnects, kernel, interrupt_time_accounted"},
 	{"topology_cpus", "at, cpu, socket, core, numa_node, online"},
 	{"topology_ports", "at, port, driver, pci_address, numa_node, irqs"},
 	{"topology_bonds", "at, bond, mode, active_slave, slaves"},
-	{"topology_irqs", "at, irq, cpus"},
+	{"topology_irqs", "at, irq, cpus, fixed"},
 }
 
 func (b *Batch) hasReferences() bool { return len(b.instances) > 0 || len(b.topologies) > 0 }
@@ -53,9 +53,10 @@ func queueInstance(batch *pgx.Batch, to *target, i domain.Instance) {
 // first: two writers of one topology wait for each other there.
 func queueTopology(batch *pgx.Batch, to *target, t *topologyAt) {
 	at := sinceTime(t.at)
-	batch.Queue(`INSERT INTO topology (node_id, collection_id, at, cores_inferred, interconnects) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (node_id, collection_id, at) DO UPDATE SET cores_inferred = excluded.cores_inferred, interconnects = excluded.interconnects`,
-		to.node, to.collection, at, t.CoresInferred, storableTexts(t.Interconnects))
+	batch.Queue(`INSERT INTO topology (node_id, collection_id, at, cores_inferred, interconnects, kernel, interrupt_time_accounted) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (node_id, collection_id, at) DO UPDATE SET cores_inferred = excluded.cores_inferred, interconnects = excluded.interconnects,
+			kernel = excluded.kernel, interrupt_time_accounted = excluded.interrupt_time_accounted`,
+		to.node, to.collection, at, t.CoresInferred, storableTexts(t.Interconnects), storable(t.Kernel, longestName), t.InterruptTimeAccounted)
 	for _, part := range []string{"topology_cpus", "topology_ports", "topology_bonds", "topology_irqs"} {
 		batch.Queue("DELETE FROM "+part+" WHERE node_id = $1 AND collection_id = $2 AND at = $3", to.node, to.collection, at)
 	}
@@ -70,8 +71,15 @@ func queueTopology(batch *pgx.Batch, to *target, t *topologyAt) {
 			ON CONFLICT DO NOTHING`,
 			to.node, to.collection, at, storable(b.Name, longestName), storable(b.Mode, longestName), storable(b.ActiveSlave, longestName), storableTexts(b.Slaves))
 	}
-	for _, irq := range slices.Sorted(maps.Keys(t.Affinity)) {
-		batch.Queue(`INSERT INTO topology_irqs (node_id, collection_id, at, irq, cpus) VALUES ($1, $2, $3, $4, $5)`, to.node, to.collection, at, irq, int2List(t.Affinity[irq]))
+	irqs := slices.Concat(slices.Collect(maps.Keys(t.Affinity)), t.Fixed)
+	slices.Sort(irqs)
+	for _, irq := range slices.Compact(irqs) {
+		var cpus []int16 // NULL: unknown
+		if of, ok := t.Affinity[irq]; ok {
+			cpus = int2List(of)
+		}
+		batch.Queue(`INSERT INTO topology_irqs (node_id, collection_id, at, irq, cpus, fixed) VALUES ($1, $2, $3, $4, $5, $6)`,
+			to.node, to.collection, at, irq, cpus, slices.Contains(t.Fixed, irq))
 	}
 }
 

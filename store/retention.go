@@ -52,6 +52,10 @@ func (p RetentionPolicy) Validate() error {
 	return nil
 }
 
+// agentSilence is after how long the state of an agent that is not heard of any
+// more is forgotten.
+const agentSilence = 30 * day
+
 // rollupTables are the hot tables of rollups.
 var rollupTables = []string{"interrupt_rollups", "cpu_rollups", "placement_rollups", "wait_rollups"}
 
@@ -80,7 +84,12 @@ func (s *Store) Retain(ctx context.Context, p RetentionPolicy, now time.Time) (d
 		note(s.dropPartitions(ctx, t, now.UTC().AddDate(0, -p.RollupMonths, 0)))
 	}
 	note(s.deleteReceipts(ctx, now.Add(-p.Receipts)))
-	note(s.deleteJobRuns(ctx, now.Add(-p.JobRuns)))
+	note(s.deleteRows(ctx, "job_runs", `DELETE FROM public.job_runs WHERE tick < $1`, now.Add(-p.JobRuns)))
+	note(s.deleteRows(ctx, "agents", `DELETE FROM public.agents WHERE seen_at < $1`, now.Add(-agentSilence)))
+	months := now.UTC().AddDate(0, -p.RollupMonths, 0)
+	note(s.deleteRows(ctx, "tallies", `DELETE FROM public.tallies WHERE at < $1`, months))
+	note(s.deleteRows(ctx, "stalls", `DELETE FROM public.stalls WHERE at < $1`, months))
+	note(s.deleteRows(ctx, "dirty_windows", `DELETE FROM public.dirty_windows WHERE at < $1`, now.Add(-p.Raw)))
 	if s.mode == modeTimescale {
 		failed = append(failed, s.compress(ctx, now.Add(-p.Uncompressed)))
 	}
@@ -128,10 +137,11 @@ func (s *Store) deleteReceipts(ctx context.Context, before time.Time) (dropped [
 	return deletedRows("receipts", total), err
 }
 
-func (s *Store) deleteJobRuns(ctx context.Context, before time.Time) (dropped []string, err error) {
-	err = s.step(ctx, "delete job_runs", func(ctx context.Context) error {
-		tag, err := s.pool.Exec(ctx, `DELETE FROM public.job_runs WHERE tick < $1`, before)
-		dropped = deletedRows("job_runs", tag.RowsAffected())
+// deleteRows deletes the rows of a small table that are from before an instant.
+func (s *Store) deleteRows(ctx context.Context, table, statement string, before time.Time) (dropped []string, err error) {
+	err = s.step(ctx, "delete from "+table, func(ctx context.Context) error {
+		tag, err := s.pool.Exec(ctx, statement, before)
+		dropped = deletedRows(table, tag.RowsAffected())
 		return err
 	})
 	return dropped, err

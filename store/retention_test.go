@@ -206,16 +206,29 @@ func TestReceiptsAndRunsEndWithTheirAge(t *testing.T) {
 	}
 	d.exec(`INSERT INTO coverage_gaps VALUES ($1, 'interrupts', '-infinity', '-infinity', 'untimed'),
 		($1, 'interrupts', '2026-11-01', '2026-11-02', 'missing'), ($1, 'interrupts', '2026-11-01', '2026-11-20', 'missing')`, node)
+	d.exec(`INSERT INTO node_events VALUES ($1, '2026-11-15 23:59:59', 'clock-step', '', ''), ($1, '2026-11-16', 'clock-step', '', '')`, node)
+	for i, seen := range []string{"2026-10-31 11:59:59", "2026-10-31 12:00:00"} { // 30 days and a second; 30 days
+		a := store.AgentState{Node: node, Spool: [16]byte{byte(i)}, Sequence: 1, SeenAt: utc(t, seen)}
+		if err := d.NoteAgent(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.MarkDirty(t.Context(), store.ScopeHour, node, utc(t, "2026-11-16 11:00:00"), utc(t, "2026-11-16 12:00:00")); err != nil {
+		t.Fatal(err)
+	}
 	dropped, err := d.Retain(t.Context(), store.DefaultRetention(), now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"coverage_gaps: 1 rows", "receipts: 5 rows", "job_runs: 1 rows"}
+	want := []string{"coverage_gaps: 1 rows", "node_events: 1 rows", "receipts: 5 rows", "job_runs: 1 rows", "agents: 1 rows", "dirty_windows: 1 rows"}
 	if diff := cmp.Diff(want, dropped); diff != "" {
 		t.Errorf("want -, got +:\n%s", diff)
 	}
 	d.wantLines([]string{"5", "6"}, `SELECT seq::text FROM receipts ORDER BY seq`)
 	d.wantLines([]string{"2026-09-02"}, `SELECT (tick AT TIME ZONE 'UTC')::date::text FROM job_runs`)
+	d.wantLines([]string{"2026-11-16"}, `SELECT (at AT TIME ZONE 'UTC')::date::text FROM node_events`)
+	d.wantLines([]string{"2026-10-31"}, `SELECT (seen_at AT TIME ZONE 'UTC')::date::text FROM agents`)
+	d.wantLines([]string{"12:00:00"}, `SELECT (at AT TIME ZONE 'UTC')::time::text FROM dirty_windows`)
 	if n := d.count("coverage_gaps"); n != 2 {
 		t.Errorf("%d gaps are left, want the long one and the one without a time", n)
 	}

@@ -13,8 +13,12 @@ const (
 	largestPiece = 16_384
 )
 
-// take gives room for n elements, which are zero.
+// take gives room for n elements, which are zero. It is never nil, which would be
+// unknown.
 func (s *slab[T]) take(n int) []T {
+	if n == 0 {
+		return []T{}
+	}
 	if n > len(s.free) {
 		s.size = min(max(2*s.size, firstPiece), largestPiece)
 		if n > s.size/2 {

@@ -41,6 +41,16 @@ type Options struct {
 	// are refused. 0: 14 days.
 	RawRetention    time.Duration
 	ApplicationName string // empty: "corewait"
+	// Pooler says that the address is that of a pooler in transaction mode, as
+	// pgbouncer's: what a session is told or has prepared is not there in the next
+	// transaction. Unqualified names must then resolve to the schema public by the
+	// role's or the database's own search_path. Migrations need the server itself.
+	//
+	// What is given up closes its connection, and with it the pooler's. No request to
+	// cancel it is sent that nobody waits for: pgbouncer 1.18 ends with a fatal error
+	// then (its issue 801). So the server may notice only at its next answer, or sooner
+	// with client_connection_check_interval set for the role.
+	Pooler bool
 }
 
 func (o Options) withDefaults() Options {
@@ -90,11 +100,17 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = o.Deadline
 	}
-	// What is given up here must not go on in the server, with its locks.
-	config.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelPatience}
+	if o.Pooler {
+		// The usual handler closes the connection: see Options. One round trip with what is prepared in it, once the types are known.
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		config.ConnConfig.RuntimeParams["client_encoding"] = "UTF8" // which poolers hold to
+	} else {
+		config.AfterConnect = prepareConnection
+		// What is given up here must not go on in the server, with its locks.
+		config.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+			return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelPatience}
+		}
 	}
-	config.AfterConnect = prepareConnection
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, &OperationError{Operation: "connect to the database", Err: err}
@@ -113,6 +129,23 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func prepareConnection(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, `SET search_path = public; SET client_encoding = 'UTF8'`)
 	return err
+}
+
+// ErrSearchPath says that unqualified names may not be those of our tables.
+var ErrSearchPath = errors.New("unqualified names do not resolve to the schema public")
+
+// checkSearchPath holds a pooler's sessions, which nothing can be set in, to what
+// prepareConnection sets.
+func (s *Store) checkSearchPath(ctx context.Context) error {
+	return s.step(ctx, "read search_path", func(ctx context.Context) error {
+		var role, database, first string
+		err := s.pool.QueryRow(ctx, `SELECT current_user, current_database(), coalesce(current_schema(), '')`).Scan(&role, &database, &first)
+		if err == nil && first != "public" {
+			return fmt.Errorf("%w but to %q: run ALTER ROLE %s IN DATABASE %s SET search_path = public, and reconnect the pooler", ErrSearchPath, first,
+				pgx.Identifier{role}.Sanitize(), pgx.Identifier{database}.Sanitize())
+		}
+		return err
+	})
 }
 
 // cancelPatience is for how long the server is waited for, after it was asked to
@@ -145,6 +178,11 @@ func (s *Store) Mode() string { return s.mode }
 
 // readSettings holds the database's schema to the program's, and reads its mode.
 func (s *Store) readSettings(ctx context.Context) error {
+	if s.options.Pooler {
+		if err := s.checkSearchPath(ctx); err != nil {
+			return err
+		}
+	}
 	if err := s.checkSchema(ctx); err != nil {
 		return err
 	}

@@ -53,12 +53,13 @@ var (
 		rows_processed module`)
 	coverageGaps = describe("coverage_gaps", "source at until reason",
 		"source at until reason events")
+	nodeEvents = describe("node_events", "at kind subject", "at kind subject detail")
 )
 
 // sampleTables are all tables that have a kept_ twin.
 var sampleTables = []*table{
 	interruptSamples, deviceSamples, softirqSamples, cpuSamples, systemSamples, diskSamples, placementSamples,
-	waitSamples, histogramSamples, counterSamples, sqlTimings, coverageGaps,
+	waitSamples, histogramSamples, counterSamples, sqlTimings, coverageGaps, nodeEvents,
 }
 
 // in gives the name of the table itself, or of its twin.

@@ -13,11 +13,11 @@ import (
 // Tally is what an hour of one instance and watch held, as the engine counts it.
 // Counts are negative where they are unknown.
 type Tally struct {
-	Node   NodeID
-	InstID int // -1 unknown
-	Watch  string
-	At     time.Time // begin of the hour, UTC
-	Length time.Duration
+	Node     NodeID
+	Instance string // "" unknown
+	Watch    string
+	At       time.Time // begin of the hour, UTC
+	Length   time.Duration
 
 	ObservedS     int // seconds with data
 	Stalls        int
@@ -28,27 +28,12 @@ type Tally struct {
 	Max                 time.Duration // the longest wait
 }
 
-// SaveTallies writes tallies, in place of those of the same hours, all or none.
-func (s *Store) SaveTallies(ctx context.Context, tallies []Tally) error {
-	var b pgx.Batch
-	for i := range tallies {
-		t := &tallies[i]
-		if !t.At.Equal(t.At.Truncate(time.Hour)) {
-			return fmt.Errorf("tally of %s: %s is not the begin of an hour", t.Watch, t.At.UTC().Format(time.RFC3339Nano))
-		}
-		b.Queue(`
-			INSERT INTO tallies (node_id, inst_id, watch, at, length_us, observed_s, stalls, stalls_exposed, exposed_s, waits_low, waits_high, max_us)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-			ON CONFLICT (node_id, inst_id, watch, at) DO UPDATE
-			SET length_us = excluded.length_us, observed_s = excluded.observed_s, stalls = excluded.stalls,
-			    stalls_exposed = excluded.stalls_exposed, exposed_s = excluded.exposed_s, waits_low = excluded.waits_low,
-			    waits_high = excluded.waits_high, max_us = excluded.max_us`,
-			t.Node, t.InstID, storable(t.Watch, longestName), t.At, t.Length.Microseconds(), known(t.ObservedS), known(t.Stalls),
-			known(t.StallsExposed), known(t.ExposedS), known(t.WaitsLow), known(t.WaitsHigh), knownMicros(t.Max))
-	}
-	return s.inTx(ctx, "save tallies", func(ctx context.Context, tx pgx.Tx) error {
-		return tx.SendBatch(ctx, &b).Close()
-	})
+func queueTally(b *pgx.Batch, t *Tally) {
+	b.Queue(`
+		INSERT INTO tallies (node_id, instance, watch, at, length_us, observed_s, stalls, stalls_exposed, exposed_s, waits_low, waits_high, max_us)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		t.Node, storable(t.Instance, longestName), storable(t.Watch, longestName), t.At, t.Length.Microseconds(), known(t.ObservedS), known(t.Stalls),
+		known(t.StallsExposed), known(t.ExposedS), known(t.WaitsLow), known(t.WaitsHigh), knownMicros(t.Max))
 }
 
 // longestTallies bounds the window of Tallies: a row an hour for as long as
@@ -57,7 +42,7 @@ const longestTallies = 400 * day
 
 // Tallies gives the hours of one instance and watch that begin in the window, in
 // order. The window is at most 400 days.
-func (s *Store) Tallies(ctx context.Context, node NodeID, instID int, watch string, w domain.Window) (tallies []Tally, err error) {
+func (s *Store) Tallies(ctx context.Context, node NodeID, instance, watch string, w domain.Window) (tallies []Tally, err error) {
 	if w.Duration() > longestTallies {
 		return nil, fmt.Errorf("tallies of %s: a window of %v: at most %v", watch, w.Duration(), longestTallies)
 	}
@@ -65,13 +50,13 @@ func (s *Store) Tallies(ctx context.Context, node NodeID, instID int, watch stri
 		rows, err := s.pool.Query(ctx, `
 			SELECT at, length_us, coalesce(observed_s, -1), coalesce(stalls, -1), coalesce(stalls_exposed, -1), coalesce(exposed_s, -1),
 			       coalesce(waits_low, -1), coalesce(waits_high, -1), coalesce(max_us, -1)
-			FROM tallies WHERE node_id = $1 AND inst_id = $2 AND watch = $3 AND at >= $4 AND at < $5 ORDER BY at`,
-			node, instID, storable(watch, longestName), w.From, w.To)
+			FROM tallies WHERE node_id = $1 AND instance = $2 AND watch = $3 AND at >= $4 AND at < $5 ORDER BY at`,
+			node, storable(instance, longestName), storable(watch, longestName), w.From, w.To)
 		if err != nil {
 			return err
 		}
 		tallies, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Tally, error) {
-			t := Tally{Node: node, InstID: instID, Watch: watch}
+			t := Tally{Node: node, Instance: instance, Watch: watch}
 			var length, longest int64
 			err := row.Scan(&t.At, &length, &t.ObservedS, &t.Stalls, &t.StallsExposed, &t.ExposedS, &t.WaitsLow, &t.WaitsHigh, &longest)
 			t.At, t.Length, t.Max = t.At.UTC(), time.Duration(length)*time.Microsecond, time.Duration(longest)*time.Microsecond

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -174,6 +175,11 @@ func (s *Store) transact(ctx context.Context, begin, operation string, to *targe
 			case staged:
 				stageSections(c, to, sections)
 			}
+			if !to.kept() {
+				hours := s.newHourMarks(time.Now())
+				hours.add(to.node, b)
+				c.mark(hours)
+			}
 			c.exec("COMMIT", "commit")
 		})
 	})
@@ -187,7 +193,7 @@ func (s *Store) send(ctx context.Context, conn *pgx.Conn, do func(*copier)) erro
 	}
 	return s.step(ctx, "copy rows", func(ctx context.Context) error {
 		c := newCopier(ctx, conn.PgConn(), s.options.CopyRows, *buffer)
-		err := exchange(ctx, conn, func() error {
+		err := exchange(ctx, conn, !s.options.Pooler, func() error {
 			do(c)
 			return c.finish()
 		})

@@ -175,7 +175,7 @@ func TestAPartitionThatIsGoneIsMadeAgain(t *testing.T) {
 
 // everyKind gives one record of each kind.
 func everyKind(at time.Time) func(b *store.Batch) error {
-	nan := math.NaN()
+	nan, accounted := math.NaN(), true
 	end := at.Add(time.Second)
 	line := func(irq, device string, class domain.DeviceClass) domain.Line {
 		return domain.Line{IRQ: irq, Device: device, Class: class}
@@ -192,7 +192,8 @@ func everyKind(at time.Time) func(b *store.Batch) error {
 			b.CPU(domain.CPUSample{At: end, Interval: time.Second, CPU: 0, User: 0.25, Nice: nan, System: 0.5, IOWait: nan, IRQ: 0.00004, SoftIRQ: 0.00006, Steal: 0, Idle: 0.25}),
 			b.CPU(domain.CPUSample{At: end, Interval: time.Second, CPU: 1, User: 0, Nice: nan, System: 0, IOWait: nan, IRQ: nan, SoftIRQ: nan, Steal: 0, Idle: 1, Peaks: &domain.CPUPeaks{IRQSoftIRQ: 0.5, Steal: 0, Busy: nan}}),
 			b.CPU(domain.CPUSample{At: end, Interval: time.Second, CPU: 2, Offline: true}),
-			b.System(domain.SystemSample{At: end, Interval: time.Second, RunQueue: 3.256, Blocked: nan, SwapInPerS: 0, SwapOutPerS: 12.5, InterruptsPerS: 1e10, ContextSwitchesPerS: 7, User: 0.5, System: nan, Idle: 0.5, IOWait: nan, Steal: 0}),
+			b.System(domain.SystemSample{At: end, Interval: time.Second, RunQueue: 3.256, RunQueueMax: 9, Blocked: nan, SwapInPerS: 0, SwapOutPerS: 12.5, InterruptsPerS: 1e10, ContextSwitchesPerS: 7, User: 0.5, System: nan, Idle: 0.5, IOWait: nan, Steal: 0,
+				TimeSqueeze: 3, PSICPU: 1500 * time.Microsecond, PSIIO: 0, PSIMemory: -1}),
 			b.Disk(domain.DiskSample{At: end, Interval: time.Second, Device: "sda", ReadsPerS: 0.0017, WritesPerS: 2, ReadAwaitMS: nan, WriteAwaitMS: 0.5, QueueSize: 1.5, Utilisation: 0.75}),
 			b.Disk(domain.DiskSample{At: end, Interval: time.Second, Device: "sdb", ReadsPerS: nan, WritesPerS: 0, ReadAwaitMS: 1, WriteAwaitMS: nan, QueueSize: nan, Utilisation: nan}),
 			b.Placement(domain.Placement{At: at, TID: 7, Command: "ora_lgwr_X", CPU: 28, State: 'S', CPUShare: nan, WaitShare: nan, Exec: -1, RunDelay: -1, Voluntary: -1, Involuntary: -1, Policy: 0}),
@@ -205,12 +206,15 @@ func everyKind(at time.Time) func(b *store.Batch) error {
 			b.Counter(domain.Counter{At: at, InstID: 1, Name: "user commits", Value: 1 << 40}),
 			b.Gap(domain.Gap{Source: "interrupts", Reason: domain.GapUntimed}),
 			b.Gap(domain.Gap{Source: "interrupts", Reason: domain.GapUntimed}),
+			b.NodeEvent(domain.NodeEvent{At: at, Kind: domain.EventBondFailover, Subject: "bond1", Detail: "ens3f0 -> ens3f1"}),
+			b.NodeEvent(domain.NodeEvent{At: at, Kind: domain.EventBondFailover, Subject: "bond1", Detail: "told again"}),
+			b.NodeEvent(domain.NodeEvent{Kind: domain.EventWatchEnded, Subject: "ora_lgwr_X", Detail: "at an unknown time"}),
 			b.Instance(domain.Instance{InstID: 1, Name: "ORDP1", Host: "db1"}),
 			b.TopologyFrom(at, domain.Topology{
 				CPUs:          []domain.CPU{{ID: 0, Socket: 0, Core: 0, Node: -1, Online: true}, {ID: 1, Socket: -1, Core: -1, Node: 3}},
 				Bonds:         []domain.Bond{{Name: "bond1", Mode: "fault-tolerance (active-backup)", ActiveSlave: "ens3f0", Slaves: []string{"ens3f0", "ens3f1"}}},
 				Ports:         []domain.Port{{Name: "ens3f0", Driver: "ixgbe", PCIAddress: "0000:3b:00.0", Node: 3, IRQs: []int{120}}},
-				Interconnects: []string{"bond1"}, Affinity: map[int][]int{120: {28}},
+				Interconnects: []string{"bond1"}, Affinity: map[int][]int{120: {28}}, Fixed: []int{9, 120}, Kernel: "5.15.0-304.el8uek", InterruptTimeAccounted: &accounted,
 			}),
 		)
 	}
@@ -235,9 +239,9 @@ func TestRowsOfEveryKindAreThoseOfTheSchema(t *testing.T) {
 				irq_softirq_max_bp, steal_max_bp, busy_max_bp IS NULL) FROM cpu_samples`,
 				"t 1000000 t {2500,0} {5000,0} {0,NULL} {1,NULL} {} t {2500,10000} {NULL,5000} {NULL,0} t"},
 			{`SELECT concat_ws(' ', host_user_ppm, host_system_ppm IS NULL, host_irq_ppm, host_idle_ppm) FROM cpu_samples WHERE at = $1`, "150000 t 0 123457"},
-			{`SELECT concat_ws(' ', at = $1, run_queue_x100, run_queue_max IS NULL, blocked_x100 IS NULL, swap_in_kib_per_s, swap_out_kib_per_s, interrupts_per_s,
-				context_switches_per_s, user_ppm, system_ppm IS NULL, idle_ppm, iowait_ppm IS NULL, steal_ppm, psi_memory_us IS NULL) FROM system_samples`,
-				"t 326 t t 0 13 10000000000 7 500000 t 500000 t 0 t"},
+			{`SELECT concat_ws(' ', at = $1, run_queue_x100, run_queue_max, blocked_x100 IS NULL, swap_in_kib_per_s, swap_out_kib_per_s, interrupts_per_s,
+				context_switches_per_s, user_ppm, system_ppm IS NULL, idle_ppm, iowait_ppm IS NULL, steal_ppm, time_squeeze, psi_cpu_us, psi_io_us, psi_memory_us IS NULL) FROM system_samples`,
+				"t 326 9 t 0 13 10000000000 7 500000 t 500000 t 0 3 1500 0 t"},
 			{`SELECT concat_ws(' ', at = $1, (SELECT string_agg(name, ',') FROM unnest(device_ids) AS i (name_id) JOIN names USING (name_id)), reads_per_ks, writes_per_ks,
 				read_await_us, write_await_us, queue_x1000, utilisation_bp) FROM disk_samples`,
 				"t sda,sdb {2,NULL} {2000,0} {NULL,1000} {500,NULL} {1500,NULL} {7500,NULL}"},
@@ -253,12 +257,13 @@ func TestRowsOfEveryKindAreThoseOfTheSchema(t *testing.T) {
 				JOIN names USING (name_id))) FROM counters`,
 				"1 t event:log file sync:time_us=1000,event:log file sync:waits=10,user commits=1099511627776"},
 			{`SELECT concat_ws(' ', source, at, until, reason, events) FROM coverage_gaps WHERE $1::timestamptz IS NOT NULL`, "interrupts -infinity -infinity untimed 2"},
+			{`SELECT concat_ws(' ', at = $1, kind, subject, detail) FROM node_events`, "t bond-failover bond1 ens3f0 -> ens3f1"},
 			{`SELECT concat_ws(' ', inst_id, name, host) FROM instances WHERE $1::timestamptz IS NOT NULL`, "1 ORDP1 db1"},
-			{`SELECT concat_ws(' ', at = $1, cores_inferred, interconnects) FROM topology`, "t f {bond1}"},
+			{`SELECT concat_ws(' ', at = $1, cores_inferred, interconnects, kernel, interrupt_time_accounted) FROM topology`, "t f {bond1} 5.15.0-304.el8uek t"},
 			{`SELECT string_agg(concat_ws(' ', cpu, socket, core, numa_node, online), ';' ORDER BY cpu) FROM topology_cpus WHERE at = $1`, "0 0 0 t;1 3 f"},
 			{`SELECT concat_ws(' ', port, driver, pci_address, numa_node, irqs) FROM topology_ports WHERE at = $1`, "ens3f0 ixgbe 0000:3b:00.0 3 {120}"},
 			{`SELECT concat_ws(' ', bond, mode, active_slave, slaves) FROM topology_bonds WHERE at = $1`, "bond1 fault-tolerance (active-backup) ens3f0 {ens3f0,ens3f1}"},
-			{`SELECT concat_ws(' ', irq, cpus) FROM topology_irqs WHERE at = $1`, "120 {28}"},
+			{`SELECT string_agg(concat_ws(' ', irq, cpus, fixed), ';' ORDER BY irq) FROM topology_irqs WHERE at = $1`, "9 t;120 {28} t"},
 		} {
 			if got := strings.Join(d.lines(tc.query, at), "|"); got != tc.want {
 				t.Errorf("%.60s...:\n got %s\nwant %s", tc.query, got, tc.want)

@@ -192,3 +192,28 @@ func TestVmstatAndProcStatOfTheSameInstantAreOnePoint(t *testing.T) {
 		})
 	}
 }
+
+// Of two samples of one instant each fills what the other does not know, what only
+// an agent tells too.
+func TestWhatOnlyOneSampleOfAnInstantTellsIsKept(t *testing.T) {
+	t.Parallel()
+	printed, told := vmstatRow(1, 3, 0, 0), vmstatRow(1, 4, 0, 0)
+	printed.RunQueueMax, printed.TimeSqueeze, printed.PSICPU, printed.PSIIO, printed.PSIMemory = nan, nan, -1, 7, -1
+	told.RunQueueMax, told.TimeSqueeze, told.PSICPU, told.PSIIO, told.PSIMemory = 9, 2, time.Millisecond, 5, 0
+	for name, c := range map[string]struct {
+		samples []domain.SystemSample
+		io      time.Duration
+	}{
+		"vmstat first": {[]domain.SystemSample{printed, told}, 7},
+		"vmstat last":  {[]domain.SystemSample{told, printed}, 5},
+	} {
+		merged := mergeSystem(c.samples)
+		if len(merged) != 1 {
+			t.Fatalf("%s: %d samples", name, len(merged))
+		}
+		m := merged[0]
+		if m.RunQueueMax != 9 || m.TimeSqueeze != 2 || m.PSICPU != time.Millisecond || m.PSIIO != c.io || m.PSIMemory != 0 {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+}

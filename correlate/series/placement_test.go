@@ -132,6 +132,9 @@ func TestTopologyIsMergedFromFragments(t *testing.T) {
 	b := newTestBuilder()
 	must(t, b.Topology(domain.Topology{CPUs: []domain.CPU{{ID: 1, Socket: -1, Core: -1, Node: 1, Online: true}, {ID: 0, Socket: -1, Core: -1, Node: 0, Online: true}}, Interconnects: []string{"bond1"}}))
 	must(t, b.Topology(domain.Topology{CPUs: []domain.CPU{{ID: 0, Socket: 0, Core: 0, Node: -1}, {ID: 2, Socket: 1, Core: 4, Node: -1}}, Interconnects: []string{"bond1", "bond2"}}))
+	accounted := true
+	must(t, b.Topology(domain.Topology{Affinity: map[int][]int{60: {2}, 61: {3}}, Fixed: []int{61, 60, 9}, Kernel: "5.15.0-304.el8uek", InterruptTimeAccounted: &accounted}))
+	must(t, b.Topology(domain.Topology{Affinity: map[int][]int{60: {4}}}))
 	must(t, b.Topology(domain.Topology{Bonds: []domain.Bond{{Name: "bond1", Mode: "active-backup", Slaves: []string{"eth2", "eth3"}}}, Ports: []domain.Port{{Name: "eth3"}, {Name: "eth2", Node: 1}}}))
 	got := b.Build(anyInstance)
 	want := domain.Topology{
@@ -139,6 +142,8 @@ func TestTopologyIsMergedFromFragments(t *testing.T) {
 		Bonds:         []domain.Bond{{Name: "bond1", Mode: "active-backup", Slaves: []string{"eth2", "eth3"}}},
 		Ports:         []domain.Port{{Name: "eth2", Node: 1}, {Name: "eth3"}},
 		Interconnects: []string{"bond1", "bond2"},
+		Affinity:      map[int][]int{60: {4}, 61: {3}}, Fixed: []int{9, 61},
+		Kernel: "5.15.0-304.el8uek", InterruptTimeAccounted: &accounted,
 	}
 	if !reflect.DeepEqual(got.Topology, want) {
 		t.Errorf("got  %+v\nwant %+v", got.Topology, want)

@@ -52,6 +52,7 @@ func (r *readings) CPUTimes(s *domain.CPUTimesSnapshot) error {
 	host := domain.SystemSample{
 		At: s.At, Interval: interval, RunQueue: known(s.ProcsRunning), Blocked: known(s.ProcsBlocked), SwapInPerS: nan, SwapOutPerS: nan,
 		InterruptsPerS: nan, ContextSwitchesPerS: nan, User: nan, System: nan, Idle: nan, IOWait: nan, Steal: nan,
+		RunQueueMax: nan, TimeSqueeze: nan, PSICPU: -1, PSIIO: -1, PSIMemory: -1,
 	}
 	if s.ContextSwitches >= 0 && b.ContextSwitches >= 0 && s.ContextSwitches >= b.ContextSwitches {
 		host.ContextSwitchesPerS = float64(s.ContextSwitches-b.ContextSwitches) / interval.Seconds()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/corewait/corewait/domain"
 )
@@ -27,12 +28,12 @@ func mergeSystem(samples []domain.SystemSample) []domain.SystemSample {
 // fillSystem takes from o what s does not know.
 func fillSystem(s, o *domain.SystemSample) {
 	to := [...]*float64{
-		&s.RunQueue, &s.Blocked, &s.InterruptsPerS, &s.ContextSwitchesPerS,
-		&s.User, &s.System, &s.Idle, &s.IOWait, &s.Steal,
+		&s.RunQueue, &s.RunQueueMax, &s.Blocked, &s.InterruptsPerS, &s.ContextSwitchesPerS,
+		&s.User, &s.System, &s.Idle, &s.IOWait, &s.Steal, &s.TimeSqueeze,
 	}
 	from := [...]float64{
-		o.RunQueue, o.Blocked, o.InterruptsPerS, o.ContextSwitchesPerS,
-		o.User, o.System, o.Idle, o.IOWait, o.Steal,
+		o.RunQueue, o.RunQueueMax, o.Blocked, o.InterruptsPerS, o.ContextSwitchesPerS,
+		o.User, o.System, o.Idle, o.IOWait, o.Steal, o.TimeSqueeze,
 	}
 	for k := range to {
 		if math.IsNaN(*to[k]) {
@@ -41,6 +42,14 @@ func fillSystem(s, o *domain.SystemSample) {
 	}
 	if math.IsNaN(s.SwapInPerS + s.SwapOutPerS) { // of one source, or their sum means nothing
 		s.SwapInPerS, s.SwapOutPerS = o.SwapInPerS, o.SwapOutPerS
+	}
+	for _, psi := range [...]struct {
+		to   *time.Duration
+		from time.Duration
+	}{{&s.PSICPU, o.PSICPU}, {&s.PSIIO, o.PSIIO}, {&s.PSIMemory, o.PSIMemory}} {
+		if *psi.to < 0 {
+			*psi.to = psi.from
+		}
 	}
 	s.Interval = max(s.Interval, o.Interval)
 }

@@ -15,6 +15,9 @@ type topologyParts struct {
 	ports         map[string]domain.Port
 	interconnects []string
 	affinity      map[int][]int
+	fixed         map[int]bool // IRQs that fragments tell of
+	kernel        string
+	accounted     *bool
 	inferred      bool // cores come from a fragment that inferred them only
 }
 
@@ -45,10 +48,31 @@ func (p *topologyParts) add(t domain.Topology) {
 		p.affinity = map[int][]int{}
 	}
 	maps.Copy(p.affinity, t.Affinity)
+	p.mergeFixed(&t)
+	if t.Kernel != "" {
+		p.kernel = t.Kernel
+	}
+	if t.InterruptTimeAccounted != nil {
+		p.accounted = t.InterruptTimeAccounted
+	}
 	for _, i := range t.Interconnects {
 		if !slices.Contains(p.interconnects, i) {
 			p.interconnects = append(p.interconnects, i)
 		}
+	}
+}
+
+// mergeFixed takes which IRQs cannot be moved: of those whose affinity a fragment
+// tells, it tells this too.
+func (p *topologyParts) mergeFixed(t *domain.Topology) {
+	if p.fixed == nil {
+		p.fixed = map[int]bool{}
+	}
+	for irq := range t.Affinity {
+		delete(p.fixed, irq)
+	}
+	for _, irq := range t.Fixed {
+		p.fixed[irq] = true
 	}
 }
 
@@ -104,5 +128,7 @@ func (p *topologyParts) build() domain.Topology {
 	t.Interconnects = slices.Clone(p.interconnects)
 	t.CoresInferred = p.inferred
 	t.Affinity = maps.Clone(p.affinity)
+	t.Fixed = slices.Sorted(maps.Keys(p.fixed))
+	t.Kernel, t.InterruptTimeAccounted = p.kernel, p.accounted
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -232,6 +233,7 @@ func (r *vmstatReader) send(v *[vmstatRoles]float64, at time.Time) error {
 		InterruptsPerS: v[vmstatInterrupts], ContextSwitchesPerS: v[vmstatContextSwitches],
 		User: v[vmstatUser] / 100, System: v[vmstatSystem] / 100, Idle: v[vmstatIdle] / 100,
 		IOWait: v[vmstatIOWait] / 100, Steal: v[vmstatSteal] / 100,
+		RunQueueMax: math.NaN(), TimeSqueeze: math.NaN(), PSICPU: -1, PSIIO: -1, PSIMemory: -1,
 	}
 	r.before, r.hasRow, r.sinceBoot = at, true, false
 	r.in.count++

@@ -21,6 +21,7 @@ func TestVmstatSamples(t *testing.T) {
 			At: at, Interval: interval, RunQueue: r, Blocked: b, SwapInPerS: si, SwapOutPerS: so,
 			InterruptsPerS: in, ContextSwitchesPerS: cs,
 			User: us / 100, System: sy / 100, Idle: id / 100, IOWait: wa / 100, Steal: st / 100,
+			RunQueueMax: nan, TimeSqueeze: nan, PSICPU: -1, PSIIO: -1, PSIMemory: -1,
 		}
 	}
 	boot := func(s domain.SystemSample) domain.SystemSample {

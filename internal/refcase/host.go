@@ -150,6 +150,7 @@ func (w *world) systemSample(r *rand.Rand, s int, kernelPerS float64) domain.Sys
 		ContextSwitchesPerS: math.Round((48_000*load + 400*w.herd[s] + 130_000*saturation) * (1 - 0.3*w.held[s]) * between(r, 0.97, 1.03)),
 		User:                roundTo(u.user, 100), System: roundTo(u.system+w.meanSoftIRQ(s), 100),
 		IOWait: roundTo(u.ioWait, 100), Steal: roundTo(u.steal, 100),
+		RunQueueMax: math.NaN(), TimeSqueeze: math.NaN(), PSICPU: -1, PSIIO: -1, PSIMemory: -1,
 	}
 	row.Idle = roundTo(max(0, 1-row.User-row.System-row.IOWait-row.Steal), 100)
 	return row
