@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -13,7 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/corewait/corewait/api"
 	"github.com/corewait/corewait/bench/measure"
+	"github.com/corewait/corewait/ingest/receive"
 	"github.com/corewait/corewait/store"
 )
 
@@ -34,10 +37,13 @@ type play struct {
 
 	nodes    []store.NodeID
 	batches  [][]*store.Batch // by agent and push
-	copies   [][]tableRows    // likewise
-	bulk     tableRows        // of all pushes together
-	rows     int64            // of all pushes together
-	sequence atomic.Int64     // receipts given so far
+	endpoint *endpoint
+	players  []*player     // by agent
+	bodies   [][][]byte    // likewise, and by push
+	copies   [][]tableRows // likewise
+	bulk     tableRows     // of all pushes together
+	rows     int64         // of all pushes together
+	sequence atomic.Int64  // receipts given so far
 }
 
 // tableRows are rows in the binary format of COPY, by table; nil: none.
@@ -70,9 +76,10 @@ func against(ctx context.Context, s *server, agents, pushes, rounds int) (string
 	if err != nil {
 		return "", err
 	}
-	defer p.close()
+	defer p.close(ctx)
 	sides := []*side{
 		{name: "push, agents at once", pushes: pushes, do: func(ctx context.Context) error { return p.each(ctx, agents, 1, p.push) }},
+		{name: "push over HTTPS, at once", pushes: pushes, do: func(ctx context.Context) error { return p.each(ctx, agents, 1, p.pushOverHTTPS) }},
 		{name: "bare COPY, clients at once", pushes: pushes, do: func(ctx context.Context) error { return p.each(ctx, connections, 1, p.copyBare) }},
 		{name: "push, one at a time", pushes: alone, do: func(ctx context.Context) error { return p.each(ctx, 1, aloneOneIn, p.push) }},
 		{name: "bare COPY, one at a time", pushes: alone, do: func(ctx context.Context) error { return p.each(ctx, 1, aloneOneIn, p.copyBare) }},
@@ -113,18 +120,33 @@ func newPlay(ctx context.Context, s *server, agents, pushes int) (*play, error) 
 		err = p.readBack(ctx)
 	}
 	if err != nil {
-		p.close()
+		p.close(ctx)
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *play) close() {
+func (p *play) close(ctx context.Context) {
+	for _, player := range p.players {
+		player.close()
+	}
+	if p.endpoint != nil {
+		if err := p.endpoint.close(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, "load:", err)
+		}
+	}
 	p.store.Close()
 	p.db.Close()
 }
 
+// makeUp makes up what each agent sends: as batches, and as the bytes of the same.
 func (p *play) makeUp(ctx context.Context, agents, each int) error {
+	var err error
+	// Agents here push one after the other without a pause.
+	if p.endpoint, err = startEndpoint(ctx, p.store, receive.Options{MaxInFlight: agents, PushesPerSecond: 1e6}); err != nil {
+		return err
+	}
+	boot := pushTime(0).Add(-time.Hour)
 	for i := range agents {
 		id, err := p.store.Node(ctx, fmt.Sprint("agent", i))
 		if err != nil {
@@ -138,7 +160,18 @@ func (p *play) makeUp(ctx context.Context, agents, each int) error {
 				return err
 			}
 		}
+		same, bodies := newNode(uint64(i)), make([][]byte, each)
+		for k := range bodies {
+			if bodies[k], _, err = same.wire(boot, pushTime(k), uint64(k+1)); err != nil {
+				return err
+			}
+		}
+		player, err := p.endpoint.newPlayer(ctx, p.store, id)
+		if err != nil {
+			return err
+		}
 		p.nodes, p.batches = append(p.nodes, id), append(p.batches, batches)
+		p.players, p.bodies = append(p.players, player), append(p.bodies, bodies)
 	}
 	return nil
 }
@@ -230,6 +263,23 @@ func (p *play) push(ctx context.Context, agent, k int) error {
 	return err
 }
 
+// pushOverHTTPS pushes the same by the wire: encrypted, compressed, decoded and
+// checked. The clock is right when it is sent: what it was told of is a day old.
+func (p *play) pushOverHTTPS(ctx context.Context, agent, k int) error {
+	now := time.Now()
+	clock := api.SentClock{BootID: bootID, BoottimeUS: now.Sub(pushTime(0).Add(-time.Hour)).Microseconds(), UTCUS: now.UnixMicro()}
+	ack, refused, err := p.players[agent].push(ctx, p.bodies[agent][k], clock)
+	switch {
+	case err != nil:
+		return err
+	case refused != nil:
+		return fmt.Errorf("push %d of agent %d: %w", k, agent, refused)
+	case ack.GetDuplicate():
+		return fmt.Errorf("push %d of agent %d was stored before", k, agent)
+	}
+	return nil
+}
+
 func (p *play) copyBare(ctx context.Context, agent, k int) error {
 	return p.copyRows(ctx, p.copies[agent][k])
 }
@@ -280,13 +330,14 @@ func (p *play) report(agents int, sides []*side) string {
 	}
 	wall := func(c cost) float64 { return c.Wall.Seconds() }
 	cpu := func(c cost) float64 { return c.cpu().Seconds() }
-	ratio := ratios(sides[1], sides[0], wall)
-	fmt.Printf("  rows/s of pushes to bare COPY's: agents at once %s, by CPU time of both processes %s\n", ratio, ratios(sides[1], sides[0], cpu))
-	fmt.Printf("    one at a time %s, by CPU time %s; agents at once to one COPY for each table %s, by CPU time %s\n", ratios(sides[3], sides[2], wall),
-		ratios(sides[3], sides[2], cpu), ratios(sides[4], sides[0], wall), ratios(sides[4], sides[0], cpu))
-	perS := float64(runtime.NumCPU()*pushes) / median(sides[0], cpu)
-	fmt.Printf("  sustained: %.0f pushes/s as it went, so %.0f agents; %d CPUs without other processes: %.0f pushes/s by CPU time, so %.0f agents\n",
-		float64(pushes)/median(sides[0], wall), float64(pushes)/median(sides[0], wall)*pushEvery.Seconds(), runtime.NumCPU(), perS, perS*pushEvery.Seconds())
+	push, https, bare, pushOne, bareOne, bulk := sides[0], sides[1], sides[2], sides[3], sides[4], sides[5]
+	ratio := ratios(bare, https, wall)
+	fmt.Printf("  rows/s of pushes over HTTPS to bare COPY's: agents at once %s, by CPU time of both processes %s\n", ratio, ratios(bare, https, cpu))
+	fmt.Printf("    of store.Push: agents at once %s, by CPU time %s; one at a time %s, by CPU time %s; at once to one COPY for each table %s, by CPU time %s\n",
+		ratios(bare, push, wall), ratios(bare, push, cpu), ratios(bareOne, pushOne, wall), ratios(bareOne, pushOne, cpu), ratios(bulk, push, wall), ratios(bulk, push, cpu))
+	perS := float64(runtime.NumCPU()*pushes) / median(https, cpu)
+	fmt.Printf("  sustained over HTTPS: %.0f pushes/s as it went, so %.0f agents; %d CPUs without other processes: %.0f pushes/s by CPU time, so %.0f agents\n",
+		float64(pushes)/median(https, wall), float64(pushes)/median(https, wall)*pushEvery.Seconds(), runtime.NumCPU(), perS, perS*pushEvery.Seconds())
 	return fmt.Sprintf("ratio copy %.2f", ratio.Median)
 }
 

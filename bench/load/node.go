@@ -165,6 +165,8 @@ func (n *node) pushSamples(to ingest.IntervalSink, from time.Time, load float64)
 		At: end, Interval: length, RunQueue: float64(n.count(10 * load)), Blocked: float64(n.count(2)), SwapInPerS: 0, SwapOutPerS: 0,
 		InterruptsPerS: float64(n.count(90_000 * load)), ContextSwitchesPerS: float64(n.count(120_000 * load)),
 		User: n.vary(0.12 * load), System: n.vary(0.06 * load), Idle: n.vary(0.8), IOWait: n.vary(0.01), Steal: 0,
+		RunQueueMax: float64(n.count(25 * load)), TimeSqueeze: float64(n.count(0.3 * load)),
+		PSICPU: n.stalled(0.02*load, length), PSIIO: n.stalled(0.01*load, length), PSIMemory: 0,
 	}))...)
 }
 
@@ -195,6 +197,11 @@ func (n *node) cpuSample(end time.Time, length time.Duration, cpu int, load floa
 func (n *node) ticks(mean, of float64) float64 {
 	of = math.Round(of)
 	return math.Round(n.vary(mean)*of) / of
+}
+
+// stalled draws for how long of an interval some task stalled.
+func (n *node) stalled(mean float64, of time.Duration) time.Duration {
+	return time.Duration(n.vary(mean) * float64(of)).Truncate(time.Microsecond)
 }
 
 // pushThread gives 10 s of a thread: where it was, in what state, and how long it
