@@ -108,31 +108,15 @@ func spareOthers(ctx context.Context, st *store.Store, collection string, set *f
 
 // keep reads one node into the store.
 func (v *options) keep(ctx context.Context, to *store.FlushedImport, set *files.Set, n files.Node, done *Imported) error {
-	zones, timezone, zoneWarnings := set.ResolveZones(n.Name, v.db, v.host)
-	intervals := series.NewIntervals(to)
-	report, err := set.Read(ctx, n.Name, zones, intervals, v.Progress)
+	node, err := v.readInto(ctx, to.Import, set, n, done)
 	if err != nil {
-		if failed := new(store.OperationError); errors.As(err, &failed) {
-			return failed // of the store, not of the input
-		}
-		return inputError(ctx, err)
-	}
-	if err := intervals.Flush(); err != nil {
 		return err
 	}
-	to.About = store.CollectionNode{
-		Timezone: timezone, Warnings: slices.Concat(set.Warnings(), zoneWarnings, report.Warnings), Inputs: report.Inputs,
-	}
+	to.About = node.about
 	if err := to.Flush(ctx); err != nil {
 		return err
 	}
-	node := ImportedNode{Name: n.Name, Files: len(report.Inputs), Warnings: to.About.Warnings}
-	for _, in := range report.Inputs {
-		node.Records += in.Records
-		node.Unread += in.Unread
-	}
-	done.Nodes = append(done.Nodes, node)
-	done.Problems = append(done.Problems, report.Problems...)
+	done.Nodes = append(done.Nodes, node.ImportedNode)
 	return nil
 }
 

@@ -135,3 +135,13 @@ func readInstant(flag, s string, local *time.Location) (time.Time, error) {
 	}
 	return time.Time{}, usage("%s %q is no time: write 2026-09-15T09:33:00+09:00", flag, s)
 }
+
+// Instant reads a time that a flag gives: RFC 3339, or local in the zone of that
+// name; the zero time where s is empty. Its error wraps ErrUsage.
+func Instant(flag, s, timezone string) (time.Time, error) {
+	local, err := zone("--timezone", timezone)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return instant(flag, s, local)
+}
