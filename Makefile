@@ -18,10 +18,13 @@ build: ## build bin/corewait
 	$(GO) build -trimpath -o bin/corewait ./cmd/corewait
 
 .PHONY: demo
-demo: build ## make the reference case's files and analyse them
-	@mkdir -p out
-	bin/corewait demo --html out/demo.html
-	@echo "the same as a page with pictures: out/demo.html"
+demo: build ## run the service on the reference case, and serve until Ctrl-C
+	@.ci/demo
+
+.PHONY: generate
+generate: ## make the Go code of the wire contract (needs buf 1.75)
+	buf lint
+	buf generate
 
 .PHONY: test
 test: ## run all tests; what was skipped is shown, the whole log is out/test.log

@@ -40,22 +40,29 @@ func analyzeCommand(stdout, stderr io.Writer) *cobra.Command {
 	var from stored
 	o := analysis.Options{Params: correlate.DefaultParams(), Limits: files.DefaultLimits()}
 	c := &cobra.Command{
-		Use:   "analyze PATH... | --collection NAME",
+		Use:   "analyze PATH... | --collection NAME | --live",
 		Short: "find what stalled commits, from files or from what was imported",
 		Long: `Reads files or folders (.gz .zst .bz2 .xz .zip .tar and combinations; each file
 is recognised by its content) and says which CPU core commits were waiting for,
 how strong the evidence is, and which other explanations it beats.`,
 		Example: `  corewait analyze incident/
   corewait analyze --json --db-timezone Asia/Seoul collected.tar.gz
-  corewait analyze --collection 2026-09-15`,
+  corewait analyze --collection 2026-09-15
+  corewait analyze --live --node db1 --from 2026-09-15T09:00:00Z --to 2026-09-15T10:00:00Z`,
 		Args: func(c *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0 && from.collection == "":
-				return fmt.Errorf("%w: name files or folders to analyse (see %s --help)", errFlags, c.CommandPath())
-			case len(args) > 0 && from.collection != "":
-				return fmt.Errorf("%w: name files or a collection, not both", errFlags)
+			sources := 0
+			for _, given := range []bool{len(args) > 0, from.collection != "", from.live} {
+				if given {
+					sources++
+				}
 			}
-			return nil
+			switch sources {
+			case 0:
+				return fmt.Errorf("%w: name files or folders to analyse (see %s --help)", errFlags, c.CommandPath())
+			case 1:
+				return nil
+			}
+			return fmt.Errorf("%w: name files, a collection or --live: one of them", errFlags)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("inst-id") && o.InstID < 0 {
@@ -69,6 +76,7 @@ how strong the evidence is, and which other explanations it beats.`,
 	from.database.register(c)
 	f := c.Flags()
 	f.StringVar(&from.collection, "collection", "", "analyse the collection of that `NAME` in the store instead of files")
+	f.BoolVar(&from.live, "live", false, "analyse what agents pushed and pulls brought, of --node between --from and --to")
 	f.StringVar(&o.From, "from", "", "begin of the window, RFC 3339, or local with --timezone")
 	f.StringVar(&o.To, "to", "", "end of the window (exclusive)")
 	f.StringVar(&o.Timezone, "timezone", "", "zone of --from and --to where they carry none, as Asia/Seoul or +09:00")
@@ -83,10 +91,11 @@ how strong the evidence is, and which other explanations it beats.`,
 	return c
 }
 
-// stored names a collection of the store.
+// stored names a part of the store.
 type stored struct {
 	database   database
 	collection string
+	live       bool // what was not imported into a collection
 }
 
 func (f *stored) run(ctx context.Context, o analysis.Options) (*analysis.Result, error) {
@@ -95,6 +104,9 @@ func (f *stored) run(ctx context.Context, o analysis.Options) (*analysis.Result,
 		return nil, err
 	}
 	defer st.Close()
+	if f.live {
+		return analysis.RunLiveNode(ctx, st, o)
+	}
 	return analysis.RunStored(ctx, st, f.collection, o)
 }
 
@@ -105,7 +117,7 @@ func analyze(c *cobra.Command, o analysis.Options, from *stored, out *output) er
 	bar := newProgress(out.stderr)
 	o.Progress = bar.update
 	run := analysis.Run
-	if from.collection != "" {
+	if from.collection != "" || from.live {
 		run = from.run
 	}
 	res, err := run(c.Context(), o)

@@ -25,6 +25,7 @@ const (
 	exitFailed = 1
 	exitUsage  = 2
 	exitInput  = 3
+	exitCheck  = 4
 )
 
 func main() {
@@ -56,8 +57,10 @@ func status(err error) int {
 	switch {
 	case errors.Is(err, analysis.ErrUsage), errors.Is(err, errFlags):
 		return exitUsage
-	case errors.Is(err, analysis.ErrInput):
+	case errors.Is(err, analysis.ErrInput), errors.As(err, &inputUnusable{}):
 		return exitInput
+	case errors.Is(err, errChecks):
+		return exitCheck
 	}
 	return exitFailed
 }
@@ -86,7 +89,8 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		return fmt.Errorf("%w: %w (see %s --help)", errFlags, err, c.CommandPath())
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(analyzeCommand(stdout, stderr), collectCommand(stdout), importCommand(stdout, stderr), demoCommand(stdout, stderr), migrateCommand(stdout), versionCommand(stdout))
+	root.AddCommand(analyzeCommand(stdout, stderr), collectCommand(stdout), importCommand(stdout, stderr), demoCommand(stdout, stderr),
+		serveCommand(stdout, stderr), doctorCommand(stdout), changeCommand(stdout), tokenCommand(stdout), migrateCommand(stdout), versionCommand(stdout))
 	return root
 }
 

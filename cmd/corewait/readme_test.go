@@ -16,7 +16,7 @@ func TestTheREADMEShowsWhatTheDemoPrints(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	if status := run([]string{"demo"}, &stdout, &stderr); status != exitDone {
+	if status := run([]string{"demo", "--files"}, &stdout, &stderr); status != exitDone {
 		t.Fatalf("status %d: %s", status, stderr.String())
 	}
 	shown := 0
@@ -29,7 +29,7 @@ func TestTheREADMEShowsWhatTheDemoPrints(t *testing.T) {
 		block, _, _ := strings.Cut(begin+rest, "\n```")
 		shown++
 		if !strings.Contains(stdout.String(), block) {
-			t.Errorf("the demo does not print the README's block that begins with %q: copy it from `make demo`", begin)
+			t.Errorf("the demo does not print the README's block that begins with %q: copy it from `corewait demo --files`", begin)
 		}
 	}
 	if shown == 0 {
