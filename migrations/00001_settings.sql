@@ -51,19 +51,17 @@ $$;
 
 -- corewait_make_kept makes the twin of a hot table that holds imports and the
 -- evidence of incidents: the same columns, with collection_id after node_id in
--- the row and in the key; never partitioned and outside retention. Columns named
--- in wide become int8[]: an imported interval can be hours long, and its counts
--- pass 2^31. The twin has no foreign key either: it takes bulk COPYs.
+-- the row and in the key; never partitioned and outside retention. The twin has no
+-- foreign key either: it takes bulk COPYs.
 -- +goose StatementBegin
-CREATE FUNCTION corewait_make_kept(hot text, wide text[] DEFAULT '{}') RETURNS void
+CREATE FUNCTION corewait_make_kept(hot text) RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
     columns text;
     keys    text;
 BEGIN
-    SELECT string_agg(format('%I %s%s%s', a.attname,
-               CASE WHEN a.attname = ANY (wide) THEN 'int8[]' ELSE format_type(a.atttypid, a.atttypmod) END,
+    SELECT string_agg(format('%I %s%s%s', a.attname, format_type(a.atttypid, a.atttypmod),
                CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END,
                CASE WHEN a.attname = 'node_id' THEN ', collection_id int4 NOT NULL' ELSE '' END), ', ' ORDER BY a.attnum)
     INTO STRICT columns
@@ -130,7 +128,7 @@ $$;
 
 -- +goose Down
 DROP FUNCTION corewait_make_hot(text, text, text[]);
-DROP FUNCTION corewait_make_kept(text, text[]);
+DROP FUNCTION corewait_make_kept(text);
 DROP FUNCTION corewait_timescale_schema();
 DROP FUNCTION corewait_timescale();
 DROP TABLE corewait_hot_tables;

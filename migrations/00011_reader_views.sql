@@ -19,12 +19,8 @@ SELECT s.at AS time, n.name AS node, s.at + e.before_us * interval '1 microsecon
        coalesce(s.cpus[c.i], c.i - 1)::int4 AS cpu, c.count * 1e6::float8 / nullif(e.length_us, 0) AS per_s
 FROM public.interrupt_samples s
 JOIN public.nodes n USING (node_id)
-CROSS JOIN LATERAL (
-    SELECT i, length_us, (sum(length_us) OVER (ORDER BY i) - length_us)::int8 AS before_us
-    FROM (SELECT i, coalesce(s.interval_us[i], s.length_us / m.intervals) AS length_us
-          FROM (SELECT cardinality(s.counts) / greatest(s.cpu_count, 1) AS intervals) AS m, generate_series(1, m.intervals) AS i) AS lengths
-) AS e
-CROSS JOIN LATERAL unnest(s.counts[(e.i - 1) * s.cpu_count + 1 : e.i * s.cpu_count]) WITH ORDINALITY AS c (count, i);
+CROSS JOIN LATERAL public.corewait_intervals(s.length_us, s.interval_us, s.intervals, s.counts) AS e
+CROSS JOIN LATERAL unnest(e.counts) WITH ORDINALITY AS c (count, i);
 
 CREATE VIEW corewait_reader.device_interrupts AS
 SELECT s.at AS time, n.name AS node, l.irq, l.device,
@@ -32,32 +28,45 @@ SELECT s.at AS time, n.name AS node, l.irq, l.device,
        c.cpu::int4 AS cpu, c.count * 1e6::float8 / nullif(s.observed_us, 0) AS per_s
 FROM public.device_samples s
 JOIN public.nodes n USING (node_id)
-CROSS JOIN LATERAL unnest(s.line_ids, s.cpus, s.counts) AS c (line_id, cpu, count)
+CROSS JOIN LATERAL unnest(public.corewait_numbers(s.line_ids), public.corewait_numbers(s.cpus), public.corewait_numbers(s.counts))
+    AS c (line_id, cpu, count)
 JOIN public.interrupt_lines l ON l.node_id = s.node_id AND l.line_id = c.line_id;
 
 CREATE VIEW corewait_reader.softirqs AS
 SELECT s.at AS time, n.name AS node, s.name AS softirq, coalesce(s.cpus[c.i], c.i - 1)::int4 AS cpu,
-       c.count * 1e6::float8 / nullif(s.length_us, 0) AS per_s, s.max_per_s[c.i] AS max_per_s
+       c.count * 1e6::float8 / nullif(s.length_us, 0) AS per_s, c.max_per_s
 FROM public.softirq_samples s
 JOIN public.nodes n USING (node_id)
-CROSS JOIN LATERAL unnest(s.counts) WITH ORDINALITY AS c (count, i);
+CROSS JOIN LATERAL unnest(public.corewait_numbers(s.counts), public.corewait_numbers(s.max_per_s)) WITH ORDINALITY AS c (count, max_per_s, i);
 
 CREATE VIEW corewait_reader.cpus AS
-SELECT s.at AS time, n.name AS node, coalesce(s.cpus[c.i], c.i - 1)::int4 AS cpu,
-       CASE cardinality(s.user_bp) WHEN 0 THEN 0 ELSE c.user_bp / 1e2::float8 END AS user_pct,
-       CASE cardinality(s.system_bp) WHEN 0 THEN 0 ELSE c.system_bp / 1e2::float8 END AS system_pct,
-       CASE cardinality(s.irq_bp) WHEN 0 THEN 0 ELSE c.irq_bp / 1e2::float8 END AS irq_pct,
-       CASE cardinality(s.softirq_bp) WHEN 0 THEN 0 ELSE c.softirq_bp / 1e2::float8 END AS softirq_pct,
-       CASE cardinality(s.steal_bp) WHEN 0 THEN 0 ELSE c.steal_bp / 1e2::float8 END AS steal_pct,
-       CASE cardinality(s.iowait_bp) WHEN 0 THEN 0 ELSE c.iowait_bp / 1e2::float8 END AS iowait_pct,
-       CASE cardinality(s.idle_bp) WHEN 0 THEN 0 ELSE c.idle_bp / 1e2::float8 END AS idle_pct,
-       CASE cardinality(s.irq_softirq_max_bp) WHEN 0 THEN 0 ELSE s.irq_softirq_max_bp[c.i] / 1e2::float8 END AS irq_softirq_max_pct,
-       CASE cardinality(s.steal_max_bp) WHEN 0 THEN 0 ELSE s.steal_max_bp[c.i] / 1e2::float8 END AS steal_max_pct,
-       CASE cardinality(s.busy_max_bp) WHEN 0 THEN 0 ELSE s.busy_max_bp[c.i] / 1e2::float8 END AS busy_max_pct
-FROM public.cpu_samples s
-JOIN public.nodes n USING (node_id)
-CROSS JOIN LATERAL unnest(s.user_bp, s.system_bp, s.irq_bp, s.softirq_bp, s.steal_bp, s.iowait_bp, s.idle_bp, s.cpus)
-    WITH ORDINALITY AS c (user_bp, system_bp, irq_bp, softirq_bp, steal_bp, iowait_bp, idle_bp, cpu, i);
+SELECT c.time, c.node, c.cpu, c.user_bp / 1e2::float8 AS user_pct, c.system_bp / 1e2::float8 AS system_pct, c.irq_bp / 1e2::float8 AS irq_pct,
+       c.softirq_bp / 1e2::float8 AS softirq_pct, c.steal_bp / 1e2::float8 AS steal_pct, c.iowait_bp / 1e2::float8 AS iowait_pct,
+       (10000 - c.rest_bp - coalesce(c.user_bp, 0) - coalesce(c.system_bp, 0) - coalesce(c.irq_bp, 0) - coalesce(c.softirq_bp, 0)
+           - coalesce(c.steal_bp, 0) - coalesce(c.iowait_bp, 0)) / 1e2::float8 AS idle_pct,
+       c.irq_softirq_max_bp / 1e2::float8 AS irq_softirq_max_pct, c.steal_max_bp / 1e2::float8 AS steal_max_pct,
+       c.busy_max_bp / 1e2::float8 AS busy_max_pct
+FROM (
+    SELECT s.at AS time, n.name AS node, coalesce(c.cpu, c.i - 1)::int4 AS cpu,
+           CASE WHEN s.user_bp = '' THEN 0 ELSE c.user_bp END AS user_bp,
+           CASE WHEN s.system_bp = '' THEN 0 ELSE c.system_bp END AS system_bp,
+           CASE WHEN s.irq_bp = '' THEN 0 ELSE c.irq_bp END AS irq_bp,
+           CASE WHEN s.softirq_bp = '' THEN 0 ELSE c.softirq_bp END AS softirq_bp,
+           CASE WHEN s.steal_bp = '' THEN 0 ELSE c.steal_bp END AS steal_bp,
+           CASE WHEN s.iowait_bp = '' THEN 0 ELSE c.iowait_bp END AS iowait_bp,
+           CASE WHEN s.rest_bp = '' THEN 0 ELSE c.rest_bp END AS rest_bp,
+           CASE WHEN s.irq_softirq_max_bp = '' THEN 0 ELSE c.irq_softirq_max_bp END AS irq_softirq_max_bp,
+           CASE WHEN s.steal_max_bp = '' THEN 0 ELSE c.steal_max_bp END AS steal_max_bp,
+           CASE WHEN s.busy_max_bp = '' THEN 0 ELSE c.busy_max_bp END AS busy_max_bp
+    FROM public.cpu_samples s
+    JOIN public.nodes n USING (node_id)
+    CROSS JOIN LATERAL unnest(
+        public.corewait_numbers(s.user_bp), public.corewait_numbers(s.system_bp), public.corewait_numbers(s.irq_bp),
+        public.corewait_numbers(s.softirq_bp), public.corewait_numbers(s.steal_bp), public.corewait_numbers(s.iowait_bp),
+        public.corewait_numbers(s.rest_bp), public.corewait_numbers(s.irq_softirq_max_bp), public.corewait_numbers(s.steal_max_bp),
+        public.corewait_numbers(s.busy_max_bp), s.cpus) WITH ORDINALITY
+        AS c (user_bp, system_bp, irq_bp, softirq_bp, steal_bp, iowait_bp, rest_bp, irq_softirq_max_bp, steal_max_bp, busy_max_bp, cpu, i)
+) AS c;
 
 CREATE VIEW corewait_reader.hosts AS
 SELECT s.at AS time, n.name AS node, s.host_user_ppm / 1e4::float8 AS user_pct, s.host_system_ppm / 1e4::float8 AS system_pct,
@@ -81,8 +90,10 @@ SELECT s.at AS time, n.name AS node, d.name AS device, c.reads_per_ks / 1e3::flo
        c.utilisation_bp / 1e2::float8 AS utilisation_pct
 FROM public.disk_samples s
 JOIN public.nodes n USING (node_id)
-CROSS JOIN LATERAL unnest(s.device_ids, s.reads_per_ks, s.writes_per_ks, s.read_await_us, s.write_await_us, s.queue_x1000,
-    s.utilisation_bp) AS c (device_id, reads_per_ks, writes_per_ks, read_await_us, write_await_us, queue_x1000, utilisation_bp)
+CROSS JOIN LATERAL unnest(
+    public.corewait_numbers(s.device_ids), public.corewait_numbers(s.reads_per_ks), public.corewait_numbers(s.writes_per_ks),
+    public.corewait_numbers(s.read_await_us), public.corewait_numbers(s.write_await_us), public.corewait_numbers(s.queue_x1000),
+    public.corewait_numbers(s.utilisation_bp)) AS c (device_id, reads_per_ks, writes_per_ks, read_await_us, write_await_us, queue_x1000, utilisation_bp)
 JOIN public.names d ON d.name_id = c.device_id;
 
 -- One row for a stretch of samples on one CPU in one state. time and until are
@@ -91,13 +102,25 @@ JOIN public.names d ON d.name_id = c.device_id;
 CREATE VIEW corewait_reader.placements AS
 SELECT s.at AS time, s.until, n.name AS node, p.name AS command, s.tid,
        s.at + c.samples_before * s.period_us * interval '1 microsecond' AS from_time,
-       c.cpu::int4 AS cpu, chr(nullif(c.state, 0)) AS state, c.samples::int4 AS samples
+       c.cpu::int4 AS cpu, CASE c.state WHEN 0 THEN 'S' WHEN 1 THEN 'R' WHEN 2 THEN 'D' ELSE chr(c.state::int4) END AS state, c.samples
 FROM public.placement_samples s
 JOIN public.nodes n USING (node_id)
 JOIN public.names p ON p.name_id = s.command_id
+CROSS JOIN LATERAL public.corewait_numbers(s.states) AS t (states)
 CROSS JOIN LATERAL (
-    SELECT r.samples, r.cpu, r.state, sum(r.samples) OVER (ORDER BY r.i) - r.samples AS samples_before
-    FROM unnest(s.run_samples, s.run_cpu, s.run_state) WITH ORDINALITY AS r (samples, cpu, state, i)
+    SELECT min(i) - 1 AS samples_before, count(*)::int4 AS samples, cpu, state
+    FROM (
+        SELECT i, cpu, state, i - row_number() OVER (PARTITION BY cpu, state ORDER BY i) AS stretch
+        FROM (
+            SELECT i, cpu, CASE WHEN s.states = '' THEN 0 ELSE t.states[i] END AS state
+            FROM (
+                SELECT row_number() OVER (ORDER BY r.i) AS i, r.cpu
+                FROM unnest(public.corewait_numbers(s.run_cpu), public.corewait_numbers(s.run_samples)) WITH ORDINALITY AS r (cpu, samples, i)
+                CROSS JOIN generate_series(1, r.samples)
+            ) AS placed
+        ) AS samples
+    ) AS stretches
+    GROUP BY cpu, state, stretch
 ) AS c;
 
 CREATE VIEW corewait_reader.waits AS

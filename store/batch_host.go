@@ -152,6 +152,9 @@ type cpuRow struct {
 // of cpu_samples: user, system, irq, softirq, steal, iowait, idle.
 const shares = 7
 
+// wholeShare is all of a CPU's time, in hundredths of a percent.
+const wholeShare = 10_000
+
 // cpuCell is one CPU in one interval: hundredths of a percent.
 type cpuCell struct {
 	cpu    int16

@@ -55,7 +55,7 @@ type copier struct {
 // newCopier makes a copier. A server that cannot take COPYs of more than maxRows
 // rows gets one statement at a time, too.
 func newCopier(ctx context.Context, conn *pgconn.PgConn, maxRows int, buffer []byte) *copier {
-	c := &copier{ctx: context.WithoutCancel(ctx), rowBuffer: rowBuffer{buffer[:0]}, conn: conn, out: conn.Conn(), maxRows: maxRows, ahead: unanswered, message: -1}
+	c := &copier{ctx: context.WithoutCancel(ctx), rowBuffer: rowBuffer{b: buffer[:0]}, conn: conn, out: conn.Conn(), maxRows: maxRows, ahead: unanswered, message: -1}
 	if maxRows > 0 {
 		c.ahead = 1
 	}

@@ -2,6 +2,9 @@ package store_test
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,12 +75,30 @@ func openTimescale(t *testing.T) *database {
 	return openStore(t, store.Options{URL: address, MaxConns: 1, CopyRows: 10})
 }
 
-// exec runs statements.
+// exec runs statements, in which '[1,NULL]' are packed numbers.
 func (d *database) exec(statement string, args ...any) {
 	d.t.Helper()
+	statement = withPacked(statement)
 	if _, err := d.Pool().Exec(d.t.Context(), statement, args...); err != nil {
 		d.t.Fatalf("%s: %v", statement, err)
 	}
+}
+
+var packedList = regexp.MustCompile(`'\[[-0-9NUL,]*\]'`)
+
+// withPacked puts packed numbers where '[1,NULL]' stands in a statement.
+func withPacked(statement string) string {
+	return packedList.ReplaceAllStringFunc(statement, func(list string) string {
+		var values []int64
+		for _, text := range strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune("'[,]", r) }) {
+			v, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				v = store.Unknown
+			}
+			values = append(values, v)
+		}
+		return fmt.Sprintf(`'\x%x'`, store.Packed(values))
+	})
 }
 
 // lines gives the rows of a query of one text column.
@@ -148,13 +169,13 @@ func (d *database) oneOfEach(node store.NodeID, at time.Time) {
 	d.t.Helper()
 	d.exec(`INSERT INTO names (name_id, name) VALUES (1, 'ora_lgwr_X'), (2, 'log file sync'), (3, 'user commits'), (4, 'sda') ON CONFLICT DO NOTHING`)
 	for table, rest := range map[string]string{
-		"interrupt_samples (node_id, at, length_us, cpu_count, counts)":                                              "1000000, 2, '{10,20}'",
-		"device_samples (node_id, at, length_us, observed_us, line_ids, cpus, counts)":                               "1000000, 1000000, '{1}', '{0}', '{10}'",
-		"softirq_samples (node_id, at, length_us, name, counts)":                                                     "1000000, 'NET_RX', '{1,2}'",
-		"cpu_samples (node_id, at, length_us, idle_bp, host_idle_ppm)":                                               "1000000, '{9000,8000}', 850000",
+		"interrupt_samples (node_id, at, length_us, intervals, counts)":                                              "1000000, 1, '[10,20]'",
+		"device_samples (node_id, at, length_us, observed_us, line_ids, cpus, counts)":                               "1000000, 1000000, '[1]', '[0]', '[10]'",
+		"softirq_samples (node_id, at, length_us, name, counts)":                                                     "1000000, 'NET_RX', '[1,2]'",
+		"cpu_samples (node_id, at, length_us, rest_bp, host_idle_ppm)":                                               "1000000, '[1000,2000]', 850000",
 		"system_samples (node_id, at, length_us, run_queue_x100)":                                                    "1000000, 150",
-		"disk_samples (node_id, at, length_us, device_ids, utilisation_bp)":                                          "1000000, '{4}', '{500}'",
-		"placement_samples (node_id, at, until, command_id, tid, uncertainty_us, period_us, run_samples, run_cpu)":   "$2::timestamptz + interval '0.5 s', 1, 77, 0, 50000, '{11}', '{1}'",
+		"disk_samples (node_id, at, length_us, device_ids, utilisation_bp)":                                          "1000000, '[4]', '[500]'",
+		"placement_samples (node_id, at, until, command_id, tid, uncertainty_us, period_us, run_samples, run_cpu)":   "$2::timestamptz + interval '0.5 s', 1, 77, 0, 50000, '[11]', '[1]'",
 		"waits (node_id, at, inst_id, sample_id, session_id, serial, event_id, background, waiting, time_waited_us)": "1, 5, 6, 7, 2, false, true, 120000",
 		"histograms (node_id, at, until, inst_id, event_id, milli, below_us, counts)":                                "$2::timestamptz, 1, 2, false, '{1,2}', '{3,4}'",
 		"counters (node_id, at, until, inst_id, set_hash, name_ids, values)":                                         "$2::timestamptz, 1, 99, '{3}', '{1000}'",

@@ -38,7 +38,7 @@ func (r *rowReader) end() (at time.Time, length time.Duration) {
 	return to, to.Sub(from)
 }
 
-const cpuColumns = `at, length_us, cpus, user_bp, system_bp, irq_bp, softirq_bp, steal_bp, iowait_bp, idle_bp,
+const cpuColumns = `at, length_us, cpus, user_bp, system_bp, irq_bp, softirq_bp, steal_bp, iowait_bp, rest_bp,
 	irq_softirq_max_bp, steal_max_bp, busy_max_bp,
 	host_user_ppm, host_system_ppm, host_irq_ppm, host_softirq_ppm, host_steal_ppm, host_iowait_ppm, host_idle_ppm`
 
@@ -59,7 +59,7 @@ const (
 	cpuSoftIRQ
 	cpuSteal
 	cpuIOWait
-	cpuIdle
+	cpuRest // what idle leaves of the whole beside the others
 	cpuIRQSoftIRQMax
 	cpuStealMax
 	cpuBusyMax
@@ -71,13 +71,28 @@ func (c *cpuArrays) share(column, i int) float64 {
 	return share(sampleOf(c.columns[column], i, null16))
 }
 
+// idle gives how much of its time CPU i was idle.
+func (c *cpuArrays) idle(i int) float64 {
+	rest := sampleOf(c.columns[cpuRest], i, null16)
+	if rest == null16 {
+		return math.NaN()
+	}
+	idle := wholeShare - int(rest)
+	for _, column := range c.columns[:cpuRest] {
+		if v := sampleOf(column, i, null16); v != null16 {
+			idle -= int(v)
+		}
+	}
+	return float64(idle) / wholeShare
+}
+
 // read reads the columns over CPUs.
 func (c *cpuArrays) read(r *rowReader, memory *[cpuColumnCount][]int16) (err error) {
 	c.cpus = r.int2s(c.memory)
 	c.memory = keep(c.memory, c.cpus)
 	n := len(c.cpus)
 	for i := range c.columns {
-		c.columns[i] = r.int2s(memory[i])
+		c.columns[i] = packedInts(r, memory[i], null16)
 		memory[i] = keep(memory[i], c.columns[i])
 		if c.cpus == nil && len(c.columns[i]) > 0 {
 			n = len(c.columns[i])
@@ -131,7 +146,7 @@ func (f *feed) cpuSamples(ctx context.Context) error {
 			s := domain.CPUSample{
 				At: at, Interval: length, CPU: id, Nice: nan, Guest: nan,
 				User: row.share(cpuUser, i), System: row.share(cpuSystem, i), IRQ: row.share(cpuIRQ, i), SoftIRQ: row.share(cpuSoftIRQ, i),
-				Steal: row.share(cpuSteal, i), IOWait: row.share(cpuIOWait, i), Idle: row.share(cpuIdle, i), Peaks: row.peaks(i),
+				Steal: row.share(cpuSteal, i), IOWait: row.share(cpuIOWait, i), Idle: row.idle(i), Peaks: row.peaks(i),
 			}
 			if err := give(f.to.CPU(s)); err != nil {
 				return err
@@ -173,22 +188,26 @@ func (f *feed) systemSamples(ctx context.Context) error {
 
 func (f *feed) diskSamples(ctx context.Context) error {
 	q := f.intervals(f.src.of(diskSamples, "at, length_us, device_ids, reads_per_ks, writes_per_ks, read_await_us, write_await_us, queue_x1000, utilisation_bp"))
-	var devices, queue []int32
-	var reads, writes, readAwait, writeAwait []int64
-	var utilisation []int16
+	var devices []int32
+	var columns, memory [6][]int64 // in the order of the statement
 	q.add("ORDER BY at, length_us")
 	return f.read(ctx, diskSamples.name, q, func(r *rowReader) error {
 		at, length := r.end()
-		devices = r.int4s(devices)
-		reads, writes, readAwait, writeAwait = r.int8s(reads), r.int8s(writes), r.int8s(readAwait), r.int8s(writeAwait)
-		queue, utilisation = r.int4s(queue), r.int2s(utilisation)
+		devices = packedInts(r, devices, null32)
+		for i := range columns {
+			columns[i] = packedInts(r, memory[i], null64)
+			memory[i] = keep(memory[i], columns[i])
+		}
 		if r.err != nil {
 			return r.err
 		}
-		for _, n := range [...]int{len(reads), len(writes), len(readAwait), len(writeAwait), len(queue), len(utilisation)} {
-			if n != 0 && n != len(devices) {
-				return fmt.Errorf("%d devices have %d values", len(devices), n)
+		for _, v := range columns {
+			if len(v) != 0 && len(v) != len(devices) {
+				return fmt.Errorf("%d devices have %d values", len(devices), len(v))
 			}
+		}
+		of := func(column, i int, units float64) float64 {
+			return fraction(sampleOf(columns[column], i, null64), null64, units)
 		}
 		for i, id := range devices {
 			name, err := f.name(NameID(id))
@@ -197,9 +216,8 @@ func (f *feed) diskSamples(ctx context.Context) error {
 			}
 			d := domain.DiskSample{
 				At: at, Interval: length, Device: name,
-				ReadsPerS: element(reads, i, null64, 1_000), WritesPerS: element(writes, i, null64, 1_000),
-				ReadAwaitMS: element(readAwait, i, null64, 1_000), WriteAwaitMS: element(writeAwait, i, null64, 1_000),
-				QueueSize: element(queue, i, null32, 1_000), Utilisation: element(utilisation, i, null16, 10_000),
+				ReadsPerS: of(0, i, 1_000), WritesPerS: of(1, i, 1_000), ReadAwaitMS: of(2, i, 1_000), WriteAwaitMS: of(3, i, 1_000),
+				QueueSize: of(4, i, 1_000), Utilisation: of(5, i, wholeShare),
 			}
 			if err := give(f.to.Disk(d)); err != nil {
 				return err
@@ -207,13 +225,4 @@ func (f *feed) diskSamples(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// element gives an element of a column as a fraction of so many units; NaN where
-// the column has none.
-func element[T int16 | int32 | int64](column []T, i int, unknown T, units float64) float64 {
-	if len(column) == 0 {
-		return math.NaN()
-	}
-	return fraction(column[i], unknown, units)
 }

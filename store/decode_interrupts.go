@@ -59,7 +59,7 @@ func cpuIDs(into []int, cpus []int16, n int) ([]int, error) {
 func countOrZero(v int32) int { return int(max(v, 0)) }
 
 func (f *feed) interruptSamples(ctx context.Context) error {
-	q := f.intervals(f.src.of(interruptSamples, "at, length_us, interval_us, cpu_count, cpus, counts, wrapped, implausible"))
+	q := f.intervals(f.src.of(interruptSamples, "at, length_us, interval_us, intervals, cpus, counts, wrapped, implausible"))
 	m := interruptMerge{window: f.window, to: f.to}
 	q.add("ORDER BY at")
 	if err := f.read(ctx, interruptSamples.name, q, m.row); err != nil {
@@ -90,7 +90,7 @@ func (f *feed) deviceSamples(ctx context.Context) error {
 	return f.read(ctx, deviceSamples.name, q, func(r *rowReader) error {
 		s.From, s.To = r.interval()
 		s.Observed = time.Duration(r.int8()) * time.Microsecond
-		line, cpu, count = r.int4s(line), r.int2s(cpu), r.int8s(count)
+		line, cpu, count = packedInts(r, line, null32), packedInts(r, cpu, null16), packedInts(r, count, null64)
 		s.Untracked = countOrZero(r.int4())
 		if r.err != nil {
 			return r.err
@@ -141,8 +141,8 @@ func (f *feed) softirqSamples(ctx context.Context) error {
 		s.Name = f.texts.of(r.field())
 		s.From, s.To = r.interval()
 		ids := r.int2s(cpus)
-		s.Counts = orNegatives(r.int8s(s.Counts))
-		s.MaxPerS = orNegatives(r.int8s(most))
+		s.Counts = orNegatives(packedInts(r, s.Counts, null64))
+		s.MaxPerS = orNegatives(packedInts(r, most, null64))
 		if r.err != nil {
 			return r.err
 		}

@@ -15,6 +15,8 @@ type rowReader struct {
 	values [][]byte
 	next   int
 	err    error
+
+	unpacker unpacker
 }
 
 var errColumnMissing = errors.New("column is missing")
@@ -177,6 +179,36 @@ func readInts[T int16 | int32 | int64](r *rowReader, into []T, unknown T, widest
 			r.fail(fmt.Errorf("element of %d bytes", len(e)))
 			return nil
 		}
+	}
+	return into
+}
+
+// packedInts gives packed numbers in the memory of into where that is large enough:
+// nil where the column is NULL, empty where it has no bytes.
+func packedInts[T int16 | int32 | int64](r *rowReader, into []T, unknown T) []T {
+	b := r.field()
+	if b == nil {
+		return nil
+	}
+	values, err := r.unpacker.unpack(b)
+	if err != nil {
+		r.fail(err)
+		return nil
+	}
+	if into == nil || cap(into) < len(values) {
+		into = make([]T, 0, len(values))
+	}
+	into = into[:0]
+	for _, v := range values {
+		n := T(v)
+		switch {
+		case v == null64:
+			n = unknown
+		case int64(n) != v || n == unknown:
+			r.fail(fmt.Errorf("a packed number of %d", v))
+			return nil
+		}
+		into = append(into, n)
 	}
 	return into
 }

@@ -43,15 +43,19 @@ func TestARowReadsAsItWasWritten(t *testing.T) {
 		b.int2s(nil)
 		b.int4s([]int32{null32, 5})
 		b.int8s([]int64{1 << 40, null64})
-		b.counts([]int64{3, null64, 1 << 40}, false) // the last does not fit int4
+		packedList(b, []int16{3, null16, -1}, null16)
+		packedList(b, []int64{}, null64)
+		packedList[int64](b, nil, null64)
 	})
 	got := []any{
 		r.int2(), r.int2(), r.int4(), r.int8(), r.bool(), r.bool(), r.time(), r.time(), r.text(), r.text(),
-		r.int2s(nil), r.int2s(nil), r.int2s(nil), r.int4s(nil), r.int8s(make([]int64, 9)), r.int8s(nil),
+		r.int2s(nil), r.int2s(nil), r.int2s(nil), r.int4s(nil), r.int8s(make([]int64, 9)),
+		packedInts(r, []int16{9}, null16), packedInts[int64](r, nil, null64), packedInts[int64](r, nil, null64),
 	}
 	want := []any{
 		int16(-7), null16, int32(math.MaxInt32), int64(math.MinInt64 + 1), true, false, int64(1_772_495_700_000_001), int64(timeUnknown), "log file sync", "",
-		[]int16{1, null16, -3}, []int16{}, []int16(nil), []int32{null32, 5}, []int64{1 << 40, null64}, []int64{3, null64, null64},
+		[]int16{1, null16, -3}, []int16{}, []int16(nil), []int32{null32, 5}, []int64{1 << 40, null64},
+		[]int16{3, null16, -1}, []int64{}, []int64(nil),
 	}
 	if diff := cmp.Diff(want, got); diff != "" || r.err != nil {
 		t.Error(r.err, diff)

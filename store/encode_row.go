@@ -23,7 +23,10 @@ const timeUnknown = math.MinInt64
 
 // rowBuffer holds rows in the binary format of COPY (PostgreSQL documentation,
 // COPY, Binary Format). Its methods write one column each.
-type rowBuffer struct{ b []byte }
+type rowBuffer struct {
+	b      []byte
+	packer packer
+}
 
 func (r *rowBuffer) null() { r.b = append(r.b, 0xff, 0xff, 0xff, 0xff) }
 
@@ -92,7 +95,7 @@ func (r *rowBuffer) textOrNull(s string) {
 // size bytes long, and gives where the field's length stands.
 func (r *rowBuffer) beginArray(n int, oid uint32) (start int) {
 	start = len(r.b)
-	r.b = append(r.b, 0, 0, 0, 0) // length of the field, set by endArray
+	r.b = append(r.b, 0, 0, 0, 0) // length of the field, set by endField
 	dimensions := byte(1)
 	if n == 0 {
 		dimensions = 0
@@ -106,7 +109,7 @@ func (r *rowBuffer) beginArray(n int, oid uint32) (start int) {
 	return start
 }
 
-func (r *rowBuffer) endArray(start int) {
+func (r *rowBuffer) endField(start int) {
 	binary.BigEndian.PutUint32(r.b[start:], uint32(len(r.b)-start-4)) //nolint:gosec // far under 2^31
 }
 
@@ -120,7 +123,7 @@ func (r *rowBuffer) int2s(v []int16) {
 	for _, e := range v {
 		r.int2(e)
 	}
-	r.endArray(start)
+	r.endField(start)
 }
 
 func (r *rowBuffer) int4s(v []int32) {
@@ -132,7 +135,7 @@ func (r *rowBuffer) int4s(v []int32) {
 	for _, e := range v {
 		r.int4(e)
 	}
-	r.endArray(start)
+	r.endField(start)
 }
 
 func (r *rowBuffer) int8s(v []int64) {
@@ -144,21 +147,46 @@ func (r *rowBuffer) int8s(v []int64) {
 	for _, e := range v {
 		r.int8(e)
 	}
-	r.endArray(start)
+	r.endField(start)
 }
 
-// counts writes counts as int4[], or as int8[] where wide. One that int4 cannot
-// hold is unknown.
-func (r *rowBuffer) counts(v []int64, wide bool) {
-	if v == nil || wide {
-		r.int8s(v)
+// packed writes n packed numbers; null64 is NULL.
+func (r *rowBuffer) packed(n int, of func(int) int64) {
+	r.packer.values = r.packer.values[:0]
+	for i := range n {
+		r.packer.values = append(r.packer.values, of(i))
+	}
+	start := len(r.b)
+	r.b = r.packer.pack(append(r.b, 0, 0, 0, 0))
+	r.endField(start)
+}
+
+// cells writes n packed numbers: NULL where none is known.
+func (r *rowBuffer) cells(n int, of func(int) int64) {
+	for i := range n {
+		if of(i) != null64 {
+			r.packed(n, of)
+			return
+		}
+	}
+	r.null()
+}
+
+// packedList writes packed numbers; nil is NULL.
+func packedList[T int16 | int32 | int64](r *rowBuffer, v []T, unknown T) {
+	if v == nil {
+		r.null()
 		return
 	}
-	start := r.beginArray(len(v), oidInt4)
-	for _, e := range v {
-		r.int4(narrow(e))
+	r.packed(len(v), func(i int) int64 { return widened(v[i], unknown) })
+}
+
+// widened gives a value as int8.
+func widened[T int16 | int32 | int64](v, unknown T) int64 {
+	if v == unknown {
+		return null64
 	}
-	r.endArray(start)
+	return int64(v)
 }
 
 // narrow gives a value as int4; unknown where that cannot hold it.

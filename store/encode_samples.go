@@ -93,13 +93,9 @@ func (b *Batch) writeDevices(e encoder) {
 		e.time(r.at)
 		e.int8(r.length)
 		e.int8(r.observed)
-		start := e.beginArray(len(r.lines), oidInt4)
-		for _, line := range r.lines {
-			e.int4(e.to.lines[line])
-		}
-		e.endArray(start)
-		e.int2s(r.cpus)
-		e.counts(r.counts, e.to.kept())
+		e.packed(len(r.lines), func(i int) int64 { return int64(e.to.lines[r.lines[i]]) })
+		packedList(&e.rowBuffer, r.cpus, null16)
+		e.counts(r.counts)
 		e.int4(r.untracked)
 		e.endRow()
 	}
@@ -113,8 +109,8 @@ func (b *Batch) writeSoftirqs(e encoder) {
 		e.time(r.at)
 		e.int8(r.length)
 		e.int2s(r.cpus)
-		e.counts(r.counts, e.to.kept())
-		e.counts(r.maxPerS, false)
+		e.counts(r.counts)
+		packedList(&e.rowBuffer, r.maxPerS, null64)
 		e.endRow()
 	}
 }
@@ -127,14 +123,14 @@ func (b *Batch) writeCPUs(e encoder) {
 		e.int8(r.length)
 		e.cpuIDs(r)
 		for k := range shares {
-			e.cpuShares(len(r.cpus), func(i int) int16 { return r.cpus[i].shares[k] })
+			e.shares(len(r.cpus), func(i int) int64 { return r.cpus[i].stored(k) })
 		}
 		for k := range 3 {
 			if !r.peaks {
 				e.null()
 				continue
 			}
-			e.cpuShares(len(r.cpus), func(i int) int16 { return r.cpus[i].peaks[k] })
+			e.shares(len(r.cpus), func(i int) int64 { return widened(r.cpus[i].peaks[k], null16) })
 		}
 		for _, ppm := range r.host {
 			e.int4(ppm)
@@ -151,7 +147,11 @@ func (e encoder) cpuIDs(r *cpuRow) {
 		e.null()
 		return
 	}
-	e.cells(n, func(i int) int16 { return r.cpus[i].cpu })
+	start := e.beginArray(n, oidInt2)
+	for i := range n {
+		e.int2(r.cpus[i].cpu)
+	}
+	e.endField(start)
 }
 
 // showsCPUs says whether a share is written for each CPU: one that is neither
@@ -160,8 +160,8 @@ func (r *cpuRow) showsCPUs() bool {
 	for k := range shares {
 		known, zero := false, true
 		for i := range r.cpus {
-			v := r.cpus[i].shares[k]
-			known, zero = known || v != null16, zero && v == 0
+			v := r.cpus[i].stored(k)
+			known, zero = known || v != null64, zero && v == 0
 		}
 		if known && !zero {
 			return true
@@ -170,35 +170,46 @@ func (r *cpuRow) showsCPUs() bool {
 	return false
 }
 
-// cpuShares writes a share of each CPU: NULL where none is known, '{}' where all
+// shares writes a share of each CPU: NULL where none is known, no bytes where all
 // are zero.
-func (e encoder) cpuShares(n int, of func(int) int16) {
+func (e encoder) shares(n int, of func(int) int64) {
 	zero := n > 0
 	for i := 0; i < n && zero; i++ {
 		zero = of(i) == 0
 	}
 	if zero {
-		e.int2s([]int16{})
+		e.packed(0, of)
 		return
 	}
 	e.cells(n, of)
 }
 
-// cells writes one value of each CPU: NULL where none is known.
-func (e encoder) cells(n int, of func(int) int16) {
-	known := false
-	for i := 0; i < n && !known; i++ {
-		known = of(i) != null16
+// stored gives a share as it is stored: of idle, which is the last one, what it
+// leaves of the whole beside the others. That is next to nothing.
+func (c *cpuCell) stored(k int) int64 {
+	if v := c.shares[k]; v == null16 || k != shares-1 {
+		return widened(v, null16)
 	}
-	if !known {
-		e.null()
-		return
+	rest := int64(wholeShare)
+	for _, v := range c.shares {
+		if v != null16 {
+			rest -= int64(v)
+		}
 	}
-	start := e.beginArray(n, oidInt2)
-	for i := range n {
-		e.int2(of(i))
+	return rest
+}
+
+// counts writes the counts of an interval. In the live tables those that int4
+// cannot hold are unknown: no interval of an agent has as many.
+func (e encoder) counts(v []int64) {
+	e.packed(len(v), func(i int) int64 { return e.count(v[i]) })
+}
+
+func (e encoder) count(n int64) int64 {
+	if e.to.kept() {
+		return n
 	}
-	e.endArray(start)
+	return widened(narrow(n), null32)
 }
 
 func (b *Batch) writeSystems(e encoder) {
@@ -232,27 +243,14 @@ func (b *Batch) writeDisks(e encoder) {
 		e.begin()
 		e.time(r.at)
 		e.int8(r.length)
-		start := e.beginArray(n, oidInt4)
-		for k := range r.devices {
-			e.int4(int32(e.to.names[r.devices[k].device]))
-		}
-		e.endArray(start)
+		e.packed(n, func(k int) int64 { return int64(e.to.names[r.devices[k].device]) })
 		for _, of := range [...]func(*diskCell) int64{
 			func(d *diskCell) int64 { return d.reads }, func(d *diskCell) int64 { return d.writes },
 			func(d *diskCell) int64 { return d.readAwaitUS }, func(d *diskCell) int64 { return d.writeAwaitUS },
+			func(d *diskCell) int64 { return widened(d.queue, null32) }, func(d *diskCell) int64 { return widened(d.utilisation, null16) },
 		} {
-			start := e.beginArray(n, oidInt8)
-			for k := range r.devices {
-				e.int8(of(&r.devices[k]))
-			}
-			e.endArray(start)
+			e.cells(n, func(k int) int64 { return of(&r.devices[k]) })
 		}
-		start = e.beginArray(n, oidInt4)
-		for k := range r.devices {
-			e.int4(r.devices[k].queue)
-		}
-		e.endArray(start)
-		e.cells(n, func(k int) int16 { return r.devices[k].utilisation })
 		e.endRow()
 	}
 }

@@ -64,10 +64,10 @@ func TestEvidenceThatExceedsItsSizeIsKeptFromTheMiddle(t *testing.T) {
 	d.exec(`INSERT INTO names (name_id, name) VALUES (1, 'ora_lgwr_X')`)
 	for i := range 5 {
 		d.exec(`INSERT INTO placement_samples (node_id, command_id, tid, at, until, uncertainty_us, period_us, run_samples, run_cpu)
-			VALUES ($1, 1, 7, $2, $2, 0, 0, '{1}', '{1}')`, node, from.Add(time.Duration(i)*time.Minute))
+			VALUES ($1, 1, 7, $2, $2, 0, 0, '[1]', '[1]')`, node, from.Add(time.Duration(i)*time.Minute))
 	}
 	for i := range 11 {
-		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES ($1, $2, 1000000, 1, '{1}')`, node, from.Add(time.Duration(i)*time.Minute))
+		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, intervals, counts) VALUES ($1, $2, 1000000, 1, '[1]')`, node, from.Add(time.Duration(i)*time.Minute))
 		d.exec(`INSERT INTO system_samples (node_id, at, length_us) VALUES ($1, $2, 1000000)`, node, from.Add(time.Duration(i)*time.Minute))
 	}
 	var room int64

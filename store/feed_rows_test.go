@@ -114,34 +114,34 @@ func TestFeedGivesTheRecordsThatRowsStandFor(t *testing.T) {
 	d.exec(`INSERT INTO instances (node_id, inst_id, name, host, database, first_seen, last_seen) VALUES ($1, 2, 'X2', 'db2', NULL, '2026-01-01Z', '2026-03-01Z'), ($1, 1, 'X1', 'db1', NULL, '2026-01-01Z', '2026-03-02Z'),
 		($2, 1, 'Y1', 'db2', NULL, '2026-01-01Z', '2026-03-02Z')`, node, other)
 	for _, row := range []struct{ table, values string }{
-		{"interrupt_samples", `'2026-03-02 10:00:01Z', 1000000, NULL, 3, NULL, '{10,NULL,0}', 1, 2`},
-		{"interrupt_samples", `'2026-03-02 10:00:00Z', 1000000, NULL, 2, '{0,5}', '{7,8}', NULL, NULL`},
+		{"interrupt_samples", `'2026-03-02 10:00:01Z', 1000000, NULL, 1, NULL, '[10,NULL,0]', 1, 2`},
+		{"interrupt_samples", `'2026-03-02 10:00:00Z', 1000000, NULL, 1, '{0,5}', '[7,8]', NULL, NULL`},
 		// Runs of two spools that overlap: 2 s in pieces of 0.5 and 1.5 s, and 3 s in equal ones.
-		{"interrupt_samples", `'2026-03-02 10:00:10Z', 2000000, '{500000,1500000}', 2, NULL, '{1,2,3,4}', NULL, NULL`},
-		{"interrupt_samples", `'2026-03-02 10:00:10.25Z', 3000000, NULL, 1, '{7}', '{5,NULL,6}', NULL, NULL`},
+		{"interrupt_samples", `'2026-03-02 10:00:10Z', 2000000, '[500000,1500000]', 2, NULL, '[1,3,2,4]', NULL, NULL`},
+		{"interrupt_samples", `'2026-03-02 10:00:10.25Z', 3000000, NULL, 3, '{7}', '[5,NULL,6]', NULL, NULL`},
 		// The same intervals in rows that were cut in different places.
-		{"interrupt_samples", `'2026-03-02 10:00:20Z', 3000000, NULL, 1, NULL, '{1,2,3}', NULL, NULL`},
-		{"interrupt_samples", `'2026-03-02 10:00:22Z', 2000000, NULL, 1, NULL, '{3,4}', NULL, NULL`},
-		{"interrupt_samples", `'2026-03-02 10:00:30Z', 1000000, NULL, 0, '{}', '{}', NULL, NULL`},
-		{"device_samples", `'2026-03-02 10:00:00Z', 10000000, 9000000, '{1,2,2}', '{0,0,5}', '{10,20,30}', NULL`},
-		{"device_samples", `'2026-03-02 10:00:10Z', 10000000, 10000000, '{}', '{}', '{}', 4`},
-		{"softirq_samples (node_id, name, at, length_us, cpus, counts, max_per_s)", `'NET_RX', '2026-03-02 10:00:00Z', 5000000, NULL, '{1,2}', '{1,NULL}'`},
-		{"softirq_samples (node_id, name, at, length_us, cpus, counts, max_per_s)", `'NET_RX', '2026-03-02 10:00:05Z', 5000000, NULL, '{3}', NULL`},
+		{"interrupt_samples", `'2026-03-02 10:00:20Z', 3000000, NULL, 3, NULL, '[1,2,3]', NULL, NULL`},
+		{"interrupt_samples", `'2026-03-02 10:00:22Z', 2000000, NULL, 2, NULL, '[3,4]', NULL, NULL`},
+		{"interrupt_samples", `'2026-03-02 10:00:30Z', 1000000, NULL, 1, '{}', '[]', NULL, NULL`},
+		{"device_samples", `'2026-03-02 10:00:00Z', 10000000, 9000000, '[1,2,2]', '[0,0,5]', '[10,20,30]', NULL`},
+		{"device_samples", `'2026-03-02 10:00:10Z', 10000000, 10000000, '[]', '[]', '[]', 4`},
+		{"softirq_samples (node_id, name, at, length_us, cpus, counts, max_per_s)", `'NET_RX', '2026-03-02 10:00:00Z', 5000000, NULL, '[1,2]', '[1,NULL]'`},
+		{"softirq_samples (node_id, name, at, length_us, cpus, counts, max_per_s)", `'NET_RX', '2026-03-02 10:00:05Z', 5000000, NULL, '[3]', NULL`},
 		{"coverage_gaps", `'interrupts', '-infinity', '-infinity', 'untimed', 3`},
 		{"coverage_gaps", `'interrupts', '2026-03-02 10:00:02Z', '2026-03-02 10:00:02Z', 'overlap', 2`},
 		{"coverage_gaps", `'interrupts', '2026-03-02 10:00:03Z', '2026-03-02 10:05:00Z', 'missing', 297`},
-		{"cpu_samples", `'2026-03-02 10:00:00Z', 5000000, '{1,3}', '{100,200}', NULL, '{NULL,1}', '{0,0}', '{0,0}', '{0,0}', '{9900,9799}', '{NULL,50}', NULL, '{NULL,60}',
+		{"cpu_samples", `'2026-03-02 10:00:00Z', 5000000, '{1,3}', '[100,200]', NULL, '[NULL,1]', '[0,0]', '[0,0]', '[0,0]', '[0,0]', '[NULL,50]', NULL, '[NULL,60]',
 			NULL, NULL, NULL, NULL, NULL, NULL, NULL`},
-		{"cpu_samples", `'2026-03-02 10:00:05Z', 5000000, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{2500}', NULL, NULL, NULL, 123456, 0, NULL, 1, 2, 3, 4`},
-		{"cpu_samples", `'2026-03-02 10:00:10Z', 5000000, NULL, '{}', NULL, '{}', '{}', '{}', '{}', '{10000,NULL}', '{}', NULL, '{}',
+		{"cpu_samples", `'2026-03-02 10:00:05Z', 5000000, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '[7500]', NULL, NULL, NULL, 123456, 0, NULL, 1, 2, 3, 4`},
+		{"cpu_samples", `'2026-03-02 10:00:10Z', 5000000, NULL, '[]', NULL, '[]', '[]', '[]', '[]', '[0,NULL]', '[]', NULL, '[]',
 			NULL, NULL, NULL, NULL, NULL, NULL, NULL`},
 		{"system_samples", `'2026-03-02 10:00:00Z', 1000000, 150, 9, NULL, 3, 0, 12345, 99999999999, 10, 20, 30, 40, NULL, 1, 2, 3, 4`},
 		{"system_samples", `'2026-03-02 10:00:01Z', 1000000, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL`},
-		{"disk_samples", `'2026-03-02 10:00:00Z', 1000000, '{104,105}', '{1500,0}', '{1,NULL}', '{250,NULL}', '{1,2}', NULL, '{10000,NULL}'`},
-		{"placement_samples", `101, 77, '2026-03-02 10:00:00Z', '2026-03-02 10:00:00.1Z', 0, 50000, '{0,-3,4}', '{2,1}', '{3,9}', '{83,NULL}', 1,
-			'{50000,NULL,50000}', NULL, NULL, '{}', '{5,NULL,7}', '{}', NULL, '{}'`},
-		{"placement_samples", `101, 78, '2026-03-02 10:00:00Z', '2026-03-02 10:00:00.1Z', 0, 50000, '{0,-3,4}', '{3}', '{3}', NULL, 1,
-			NULL, 49000, NULL, '{}', '{}', '{}', NULL, '{}'`},
+		{"disk_samples", `'2026-03-02 10:00:00Z', 1000000, '[104,105]', '[1500,0]', '[1,NULL]', '[250,NULL]', '[1,2]', NULL, '[10000,NULL]'`},
+		{"placement_samples", `101, 77, '2026-03-02 10:00:00Z', '2026-03-02 10:00:00.1Z', 0, 50000, '[0,-3,4]', '[2,1]', '[3,9]', '[0,0,NULL]', 1,
+			'[50000,NULL,50000]', NULL, NULL, '[]', '[5,NULL,7]', '[]', NULL, '[]'`},
+		{"placement_samples", `101, 78, '2026-03-02 10:00:00Z', '2026-03-02 10:00:00.1Z', 0, 50000, '[0,-3,4]', '[3]', '[3]', NULL, 1,
+			NULL, 49000, NULL, '[]', '[]', '[]', NULL, '[]'`},
 		{"waits", `'2026-03-02 10:00:00.321Z', 1, 5000, 100, 7, 102, false, true, 120000, 1000000, 'abc', 'p', 'm', 'web1', 'APP', 1, 2, 3`},
 		{"waits", `'2026-03-02 10:00:01.321Z', -1, -1, -2, 0, 0, true, false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL`},
 		{"histograms", `1, 102, false, '2026-03-02 10:00:00Z', '2026-03-02 10:00:02Z', '{1024,2048}', '{5,6}', '{1772445599000000,0}',
@@ -227,16 +227,16 @@ func TestFeedGivesWhatTouchesTheWindow(t *testing.T) {
 		if strings.HasPrefix(at, "08") || strings.HasPrefix(at, "09:00") {
 			length = 61 * time.Minute // the live tables are not searched further back than an hour
 		}
-		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES ($1, $2, $3, 1, '{1}')`, node, "2026-03-02 "+at+"Z", length.Microseconds())
+		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, intervals, counts) VALUES ($1, $2, $3, 1, '[1]')`, node, "2026-03-02 "+at+"Z", length.Microseconds())
 		d.exec(`INSERT INTO waits (node_id, at, inst_id, sample_id, session_id, serial, event_id, background, waiting) VALUES ($1, $2, 1, 1, 1, 1, 102, false, true)`, node, "2026-03-02 "+at+"Z")
 	}
 	// Runs of half seconds, of each of which one overlaps the window.
-	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES ($1, '2026-03-02 09:59:58.25Z', 2000000, 1, '{1,2,3,4}'),
-		($1, '2026-03-02 10:00:09.75Z', 2000000, 1, '{1,2,3,4}')`, node)
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, intervals, counts) VALUES ($1, '2026-03-02 09:59:58.25Z', 2000000, 4, '[1,2,3,4]'),
+		($1, '2026-03-02 10:00:09.75Z', 2000000, 4, '[1,2,3,4]')`, node)
 	// A minute of samples, of which those of the window are given.
 	d.exec(`INSERT INTO placement_samples (node_id, command_id, tid, at, until, uncertainty_us, period_us, run_samples, run_cpu)
-		VALUES ($1, 101, 7, '2026-03-02 09:59:05Z', '2026-03-02 10:00:05Z', 0, 30000000, '{3}', '{1}'),
-		($1, 101, 7, '2026-03-02 10:00:09Z', '2026-03-02 10:00:39Z', 0, 30000000, '{2}', '{2}')`, node)
+		VALUES ($1, 101, 7, '2026-03-02 09:59:05Z', '2026-03-02 10:00:05Z', 0, 30000000, '[3]', '[1]'),
+		($1, 101, 7, '2026-03-02 10:00:09Z', '2026-03-02 10:00:39Z', 0, 30000000, '[2]', '[2]')`, node)
 	got := newJournal()
 	if err := d.Feed(t.Context(), store.Source{Node: node}, window(from, 10*time.Second), got); err != nil {
 		t.Fatal(err)
@@ -342,33 +342,33 @@ func TestFeedSaysWhatItCannotRead(t *testing.T) {
 			"read waits: row 1: there is no name 999",
 		},
 		"a line that does not exist": {
-			`INSERT INTO device_samples (node_id, at, length_us, observed_us, line_ids, cpus, counts) VALUES (1, '2026-03-02 10:00:00Z', 1, 1, '{9}', '{1}', '{1}')`,
+			`INSERT INTO device_samples (node_id, at, length_us, observed_us, line_ids, cpus, counts) VALUES (1, '2026-03-02 10:00:00Z', 1, 1, '[9]', '[1]', '[1]')`,
 			"read device_samples: row 1: there is no interrupt line 9",
 		},
 		"lists that do not fit": {
-			`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, cpus, counts) VALUES (1, '2026-03-02 10:00:00Z', 1, 1, '{1,2}', '{1}')`,
+			`INSERT INTO interrupt_samples (node_id, at, length_us, intervals, cpus, counts) VALUES (1, '2026-03-02 10:00:00Z', 1, 1, '{1,2}', '[1]')`,
 			"read interrupt_samples: row 1: 2 CPUs have 1 values",
 		},
 		"half an interval": {
-			`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES (1, '2026-03-02 10:00:00Z', 1, 2, '{1,2,3}')`,
-			"read interrupt_samples: row 1: 3 counts of 2 CPUs",
+			`INSERT INTO interrupt_samples (node_id, at, length_us, intervals, counts) VALUES (1, '2026-03-02 10:00:00Z', 1, 2, '[1,2,3]')`,
+			"read interrupt_samples: row 1: 3 counts of 2 intervals",
 		},
 		"intervals of other lengths than the run": {
-			`INSERT INTO interrupt_samples (node_id, at, length_us, interval_us, cpu_count, counts) VALUES (1, '2026-03-02 10:00:00Z', 4, '{1,2}', 1, '{1,2}')`,
+			`INSERT INTO interrupt_samples (node_id, at, length_us, interval_us, intervals, counts) VALUES (1, '2026-03-02 10:00:00Z', 4, '[1,2]', 2, '[1,2]')`,
 			"read interrupt_samples: row 1: 2 intervals of 4 us have 2 lengths of 3 us",
 		},
 		"equal intervals of no whole length": {
-			`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES (1, '2026-03-02 10:00:00Z', 3, 1, '{1,2}')`,
+			`INSERT INTO interrupt_samples (node_id, at, length_us, intervals, counts) VALUES (1, '2026-03-02 10:00:00Z', 3, 2, '[1,2]')`,
 			"read interrupt_samples: row 1: 3 us are not 2 intervals of the same length",
 		},
 		"an interval of unknown length": {
-			`INSERT INTO interrupt_samples (node_id, at, length_us, interval_us, cpu_count, counts) VALUES (1, '2026-03-02 10:00:00Z', 4, '{4,NULL}', 1, '{1,2}')`,
+			`INSERT INTO interrupt_samples (node_id, at, length_us, interval_us, intervals, counts) VALUES (1, '2026-03-02 10:00:00Z', 4, '[4,NULL]', 2, '[1,2]')`,
 			"read interrupt_samples: row 1: an interval has no length",
 		},
 		"two kinds of intervals of placement": {
 			`INSERT INTO names (name_id, name) VALUES (1, 'ora_lgwr_X');
 			INSERT INTO placement_samples (node_id, command_id, tid, at, until, uncertainty_us, period_us, run_samples, run_cpu, interval_us, first_interval_us)
-				VALUES (1, 1, 7, '2026-03-02 10:00:00Z', '2026-03-02 10:00:00Z', 0, 0, '{1}', '{1}', '{5}', 5)`,
+				VALUES (1, 1, 7, '2026-03-02 10:00:00Z', '2026-03-02 10:00:00Z', 0, 0, '[1]', '[1]', '[5]', 5)`,
 			"read placement_samples: row 1: interval_us is given beside first_interval_us",
 		},
 	} {

@@ -302,7 +302,7 @@ func (p *pusher) countPushes(got []found) {
 	p.t.Helper()
 	rows, err := p.Pool().Query(p.t.Context(), `
 		SELECT 'receipt', seq, rows FROM receipts WHERE node_id = $1 AND spool_id = $2
-		UNION ALL SELECT 'interrupt', floor(extract(epoch FROM at - $3) / $4)::int8, cardinality(counts) / cpu_count FROM interrupt_samples WHERE node_id = $1
+		UNION ALL SELECT 'interrupt', floor(extract(epoch FROM at - $3) / $4)::int8, intervals FROM interrupt_samples WHERE node_id = $1
 		UNION ALL SELECT 'device', floor(extract(epoch FROM at - $3) / $4)::int8, 0 FROM device_samples WHERE node_id = $1
 		UNION ALL SELECT 'placement', floor(extract(epoch FROM at - $3) / $4)::int8, 0 FROM placement_samples WHERE node_id = $1
 		UNION ALL SELECT 'system', floor(extract(epoch FROM at - $3) / $4)::int8, extract(microseconds FROM at)::int8 % 1000000 FROM system_samples WHERE node_id = $1`,
@@ -346,8 +346,8 @@ func (p *pusher) countPushes(got []found) {
 func (r *killRun) wantNumbersThatExist() {
 	r.t.Helper()
 	r.wantLines(nil, `SELECT 'name ' || command_id FROM placement_samples WHERE command_id NOT IN (SELECT name_id FROM names)`)
-	r.wantLines(nil, `SELECT 'line ' || d.line_ids[1] FROM device_samples d WHERE NOT EXISTS
-		(SELECT FROM interrupt_lines l WHERE l.node_id = d.node_id AND l.line_id = d.line_ids[1] AND l.irq::int8 = floor(extract(epoch FROM d.at - $1) / $2))`,
+	r.wantLines(nil, `SELECT 'line ' || (corewait_numbers(d.line_ids))[1] FROM device_samples d WHERE NOT EXISTS
+		(SELECT FROM interrupt_lines l WHERE l.node_id = d.node_id AND l.line_id = (corewait_numbers(d.line_ids))[1] AND l.irq::int8 = floor(extract(epoch FROM d.at - $1) / $2))`,
 		r.begin, killNewNames*killEvery.Seconds())
 }
 

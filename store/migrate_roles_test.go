@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -40,16 +41,16 @@ var fillEveryTable = []string{
 	`INSERT INTO names (name_id, name) VALUES (40, 'log file sync'), (41, 'ora_lgwr_ORDP1'), (42, 'sda')`,
 	`INSERT INTO instances VALUES (7, 1, 'ORDP1', 'db1', 'ORDP', '2026-06-16Z', '2026-06-17Z')`,
 	`INSERT INTO interrupt_lines VALUES (7, 3, '120', 'ens3f0', 1)`,
-	`INSERT INTO interrupt_samples VALUES (7, '2026-06-16 09:00Z', 3000000, '{2000000,1000000}', 2, '{0,28}', '{10,8420,NULL,3}', NULL, NULL)`,
-	`INSERT INTO interrupt_samples VALUES (7, '2026-06-16 09:00:10Z', 2000000, NULL, 1, NULL, '{6,8}', NULL, NULL)`,
-	`INSERT INTO device_samples VALUES (7, '2026-06-16 09:00Z', 10000000, 5000000, '{3}', '{28}', '{1000}', NULL)`,
-	`INSERT INTO softirq_samples VALUES (7, 'NET_RX', '2026-06-16 09:00Z', 5000000, NULL, '{0,50}', '{0,40}')`,
+	`INSERT INTO interrupt_samples VALUES (7, '2026-06-16 09:00Z', 3000000, '[2000000,1000000]', 2, '{0,28}', '[10,NULL,8420,3]', NULL, NULL)`,
+	`INSERT INTO interrupt_samples VALUES (7, '2026-06-16 09:00:10Z', 2000000, NULL, 2, NULL, '[6,8]', NULL, NULL)`,
+	`INSERT INTO device_samples VALUES (7, '2026-06-16 09:00Z', 10000000, 5000000, '[3]', '[28]', '[1000]', NULL)`,
+	`INSERT INTO softirq_samples VALUES (7, 'NET_RX', '2026-06-16 09:00Z', 5000000, NULL, '[0,50]', '[0,40]')`,
 	`INSERT INTO cpu_samples (node_id, at, length_us, user_bp, system_bp, steal_bp, irq_softirq_max_bp, steal_max_bp, host_user_ppm)
-		VALUES (7, '2026-06-16 09:00Z', 5000000, '{1234,NULL}', '{100,200}', '{}', '{150,9000}', '{}', 123456)`,
+		VALUES (7, '2026-06-16 09:00Z', 5000000, '[1234,NULL]', '[100,200]', '[]', '[150,9000]', '[]', 123456)`,
 	`INSERT INTO system_samples (node_id, at, length_us, run_queue_x100, psi_cpu_us) VALUES (7, '2026-06-16 09:00Z', 1000000, 1250, 50000)`,
-	`INSERT INTO disk_samples (node_id, at, length_us, device_ids, writes_per_ks, write_await_us) VALUES (7, '2026-06-16 09:00Z', 1000000, '{42}', '{2500}', '{1500}')`,
-	`INSERT INTO placement_samples (node_id, command_id, tid, at, until, uncertainty_us, period_us, run_samples, run_cpu, run_state)
-		VALUES (7, 41, 4711, '2026-06-16 09:00Z', '2026-06-16 09:00:01.95Z', 0, 50000, '{30,10}', '{28,3}', '{83,NULL}')`,
+	`INSERT INTO disk_samples (node_id, at, length_us, device_ids, writes_per_ks, write_await_us) VALUES (7, '2026-06-16 09:00Z', 1000000, '[42]', '[2500]', '[1500]')`,
+	`INSERT INTO placement_samples (node_id, command_id, tid, at, until, uncertainty_us, period_us, run_samples, run_cpu, states)
+		VALUES (7, 41, 4711, '2026-06-16 09:00Z', '2026-06-16 09:00:01.95Z', 0, 50000, '[30,10]', '[28,3]', '[` + strings.Repeat("0,", 30) + strings.Repeat("NULL,", 9) + `NULL]')`,
 	`INSERT INTO waits (node_id, at, inst_id, sample_id, session_id, serial, event_id, background, waiting, time_waited_us)
 		VALUES (7, '2026-06-16 09:00:01.5Z', 1, -1, -3, 0, 40, false, true, 250000)`,
 	`INSERT INTO sql_timings (node_id, at, length_us, inst_id, sql_id, plan_hash, executions, elapsed_us) VALUES (7, '2026-06-16 09:00Z', 3600000000, -1, 'abc', 1, 4, 10000)`,

@@ -18,21 +18,21 @@ import (
 // columns in their order, with their types. A column behind the bar is in the
 // key. Hot tables:
 var hotTables = map[string]string{
-	"interrupt_samples": "node_id int4, at timestamptz, length_us int8, interval_us int4[], cpu_count int2, cpus int2[], counts int4[], wrapped int4, implausible int4 | node_id, at",
-	"device_samples":    "node_id int4, at timestamptz, length_us int8, observed_us int8, line_ids int4[], cpus int2[], counts int4[], untracked int4 | node_id, at",
-	"softirq_samples":   "node_id int4, name text, at timestamptz, length_us int8, cpus int2[], counts int4[], max_per_s int4[] | node_id, name, at",
-	"cpu_samples": "node_id int4, at timestamptz, length_us int8, cpus int2[], user_bp int2[], system_bp int2[], irq_bp int2[], softirq_bp int2[], " +
-		"steal_bp int2[], iowait_bp int2[], idle_bp int2[], irq_softirq_max_bp int2[], steal_max_bp int2[], busy_max_bp int2[], " +
+	"interrupt_samples": "node_id int4, at timestamptz, length_us int8, interval_us bytea, intervals int2, cpus int2[], counts bytea, wrapped int4, implausible int4 | node_id, at",
+	"device_samples":    "node_id int4, at timestamptz, length_us int8, observed_us int8, line_ids bytea, cpus bytea, counts bytea, untracked int4 | node_id, at",
+	"softirq_samples":   "node_id int4, name text, at timestamptz, length_us int8, cpus int2[], counts bytea, max_per_s bytea | node_id, name, at",
+	"cpu_samples": "node_id int4, at timestamptz, length_us int8, cpus int2[], user_bp bytea, system_bp bytea, irq_bp bytea, softirq_bp bytea, " +
+		"steal_bp bytea, iowait_bp bytea, rest_bp bytea, irq_softirq_max_bp bytea, steal_max_bp bytea, busy_max_bp bytea, " +
 		"host_user_ppm int4, host_system_ppm int4, host_irq_ppm int4, host_softirq_ppm int4, host_steal_ppm int4, host_iowait_ppm int4, host_idle_ppm int4 " +
 		"| node_id, at, length_us",
 	"system_samples": "node_id int4, at timestamptz, length_us int8, run_queue_x100 int4, run_queue_max int4, blocked_x100 int4, swap_in_kib_per_s int4, " +
 		"swap_out_kib_per_s int4, interrupts_per_s int8, context_switches_per_s int8, user_ppm int4, system_ppm int4, idle_ppm int4, iowait_ppm int4, " +
 		"steal_ppm int4, time_squeeze int8, psi_cpu_us int8, psi_io_us int8, psi_memory_us int8 | node_id, at, length_us",
-	"disk_samples": "node_id int4, at timestamptz, length_us int8, device_ids int4[], reads_per_ks int8[], writes_per_ks int8[], read_await_us int8[], " +
-		"write_await_us int8[], queue_x1000 int4[], utilisation_bp int2[] | node_id, at, length_us",
-	"placement_samples": "node_id int4, command_id int4, tid int4, at timestamptz, until timestamptz, uncertainty_us int4, period_us int4, jitter_us int2[], " +
-		"run_samples int2[], run_cpu int2[], run_state int2[], policy int2, interval_us int8[], first_interval_us int8, cpu_share_bp int2[], " +
-		"wait_share_bp int2[], exec_us int4[], run_delay_us int4[], voluntary int4[], involuntary int4[] | node_id, command_id, tid, at",
+	"disk_samples": "node_id int4, at timestamptz, length_us int8, device_ids bytea, reads_per_ks bytea, writes_per_ks bytea, read_await_us bytea, " +
+		"write_await_us bytea, queue_x1000 bytea, utilisation_bp bytea | node_id, at, length_us",
+	"placement_samples": "node_id int4, command_id int4, tid int4, at timestamptz, until timestamptz, uncertainty_us int4, period_us int4, jitter_us bytea, " +
+		"run_samples bytea, run_cpu bytea, states bytea, policy int2, interval_us bytea, first_interval_us int8, cpu_share_bp bytea, " +
+		"wait_share_bp bytea, exec_us bytea, run_delay_us bytea, voluntary bytea, involuntary bytea | node_id, command_id, tid, at",
 	"waits": "node_id int4, at timestamptz, inst_id int2, sample_id int8, session_id int4, serial int4, event_id int4, background bool, waiting bool, " +
 		"time_waited_us int8, period_us int8, sql_id text, program text, module text, machine text, service text, p1 int8, p2 int8, p3 int8 " +
 		"| node_id, at, inst_id, sample_id, session_id, serial, event_id",
@@ -95,21 +95,17 @@ var smallTables = map[string]string{
 }
 
 // twin gives what a kept_ table must be: collection_id behind node_id, in the row
-// and in the key, and counts that hours of an import fit into.
-func twin(name, contract string) string {
+// and in the key.
+func twin(contract string) string {
 	contract = strings.Replace(contract, "node_id int4, ", "node_id int4, collection_id int4, ", 1)
-	contract = strings.Replace(contract, "| node_id, ", "| node_id, collection_id, ", 1)
-	if slices.Contains([]string{"interrupt_samples", "device_samples", "softirq_samples"}, name) {
-		contract = strings.Replace(contract, "counts int4[]", "counts int8[]", 1)
-	}
-	return contract
+	return strings.Replace(contract, "| node_id, ", "| node_id, collection_id, ", 1)
 }
 
 func contract() map[string]string {
 	all := map[string]string{}
 	for name, c := range hotTables {
 		all[name] = c
-		all["kept_"+name] = twin(name, c)
+		all["kept_"+name] = twin(c)
 	}
 	for name, c := range rollupTables {
 		all[name] = c
@@ -260,6 +256,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 func run(t *testing.T, conn *pgx.Conn, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
+		s = withPacked(s)
 		if _, err := conn.Exec(t.Context(), s); err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}

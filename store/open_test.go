@@ -193,7 +193,7 @@ func TestNumbersOfAFailedBatchExist(t *testing.T) {
 	d.exec(`ALTER TABLE waits DROP CONSTRAINT ck_none`)
 	d.push(node, receipt(1), gather(t, wait("first")))
 	d.wantLines([]string{"first first"}, `SELECT name || ' ' || irq FROM waits JOIN names ON name_id = event_id JOIN device_samples d USING (node_id)
-		JOIN interrupt_lines l ON l.node_id = d.node_id AND line_id = line_ids[1]`)
+		JOIN interrupt_lines l ON l.node_id = d.node_id AND line_id = (corewait_numbers(line_ids))[1]`)
 }
 
 // Two stores number the same lines and names at the same time.
@@ -229,6 +229,6 @@ func TestConcurrentWritersAgreeOnNumbers(t *testing.T) {
 	}
 	// Counts and P1 are the first letter of the name that the number must give.
 	d.wantLines([]string{"200 200"}, `SELECT (SELECT count(*) FROM waits JOIN names ON name_id = event_id WHERE ascii(name) = p1) || ' ' ||
-		(SELECT count(*) FROM device_samples s, unnest(line_ids, counts) AS g (line_id, n) JOIN interrupt_lines l USING (line_id) WHERE l.node_id = s.node_id AND ascii(irq) = n)`)
+		(SELECT count(*) FROM device_samples s, unnest(corewait_numbers(line_ids), corewait_numbers(counts)) AS g (line_id, n) JOIN interrupt_lines l USING (line_id) WHERE l.node_id = s.node_id AND ascii(irq) = n)`)
 	d.wantLines([]string{"50 50"}, `SELECT count(*) || ' ' || max(line_id) FROM interrupt_lines`)
 }

@@ -16,14 +16,9 @@ package store
 // also where two spools of one node cover the same seconds.
 const rollUpInterrupts = `
 WITH intervals AS (
-    SELECT DISTINCT ON (begins) s.at + e.before_us * interval '1 microsecond' AS begins, e.length_us, s.cpus,
-           s.counts[(e.i - 1) * s.cpu_count + 1 : e.i * s.cpu_count] AS counts
+    SELECT DISTINCT ON (begins) s.at + e.before_us * interval '1 microsecond' AS begins, e.length_us, s.cpus, e.counts
     FROM interrupt_samples s
-    CROSS JOIN LATERAL (
-        SELECT i, length_us, (sum(length_us) OVER (ORDER BY i) - length_us)::int8 AS before_us
-        FROM (SELECT i, coalesce(s.interval_us[i], s.length_us / n.intervals) AS length_us
-              FROM (SELECT greatest(cardinality(s.counts) / greatest(s.cpu_count, 1), 1) AS intervals) AS n, generate_series(1, n.intervals) AS i) AS lengths
-    ) AS e
+    CROSS JOIN LATERAL corewait_intervals(s.length_us, s.interval_us, s.intervals, s.counts) AS e
     WHERE s.node_id = $1 AND s.at >= $2::timestamptz - interval '1 hour' AND s.at < $3
     ORDER BY begins, s.at
 ), pieces AS (
@@ -87,23 +82,27 @@ WITH pieces AS (
     SELECT bucket, sum(host_system_ppm * weight) / sum(weight) FILTER (WHERE host_system_ppm IS NOT NULL) AS system_ppm,
            sum(host_busy_ppm * weight) / sum(weight) FILTER (WHERE host_busy_ppm IS NOT NULL) AS busy_ppm
     FROM timed GROUP BY bucket
-), known AS ( -- '{}' is zero on every CPU
+), known AS ( -- no bytes are zero on every CPU
     SELECT t.bucket, t.weight, coalesce(c.cpu, c.i - 1) AS cpu,
-           CASE cardinality(t.irq_bp) WHEN 0 THEN 0 ELSE c.irq END AS irq,
-           CASE cardinality(t.softirq_bp) WHEN 0 THEN 0 ELSE c.softirq END AS softirq,
-           CASE cardinality(t.steal_bp) WHEN 0 THEN 0 ELSE c.steal END AS steal,
-           CASE cardinality(t.iowait_bp) WHEN 0 THEN 0 ELSE c.iowait END AS iowait,
-           CASE cardinality(t.idle_bp) WHEN 0 THEN 0 ELSE c.idle END AS idle,
-           CASE cardinality(t.irq_softirq_max_bp) WHEN 0 THEN 0 ELSE c.irq_softirq_max END AS irq_softirq_max,
-           CASE cardinality(t.steal_max_bp) WHEN 0 THEN 0 ELSE c.steal_max END AS steal_max,
-           CASE cardinality(t.busy_max_bp) WHEN 0 THEN 0 ELSE c.busy_max END AS busy_max
+           CASE WHEN t.user_bp = '' THEN 0 ELSE c.user_time END AS user_time,
+           CASE WHEN t.system_bp = '' THEN 0 ELSE c.system END AS system,
+           CASE WHEN t.irq_bp = '' THEN 0 ELSE c.irq END AS irq,
+           CASE WHEN t.softirq_bp = '' THEN 0 ELSE c.softirq END AS softirq,
+           CASE WHEN t.steal_bp = '' THEN 0 ELSE c.steal END AS steal,
+           CASE WHEN t.iowait_bp = '' THEN 0 ELSE c.iowait END AS iowait,
+           CASE WHEN t.rest_bp = '' THEN 0 ELSE c.rest END AS rest,
+           CASE WHEN t.irq_softirq_max_bp = '' THEN 0 ELSE c.irq_softirq_max END AS irq_softirq_max,
+           CASE WHEN t.steal_max_bp = '' THEN 0 ELSE c.steal_max END AS steal_max,
+           CASE WHEN t.busy_max_bp = '' THEN 0 ELSE c.busy_max END AS busy_max
     FROM timed t
-    CROSS JOIN LATERAL unnest(t.user_bp, t.system_bp, t.irq_bp, t.softirq_bp, t.steal_bp, t.iowait_bp, t.idle_bp,
-        t.irq_softirq_max_bp, t.steal_max_bp, t.busy_max_bp, t.cpus) WITH ORDINALITY
-        AS c (user_time, system, irq, softirq, steal, iowait, idle, irq_softirq_max, steal_max, busy_max, cpu, i)
+    CROSS JOIN LATERAL unnest(corewait_numbers(t.user_bp), corewait_numbers(t.system_bp), corewait_numbers(t.irq_bp), corewait_numbers(t.softirq_bp),
+        corewait_numbers(t.steal_bp), corewait_numbers(t.iowait_bp), corewait_numbers(t.rest_bp), corewait_numbers(t.irq_softirq_max_bp),
+        corewait_numbers(t.steal_max_bp), corewait_numbers(t.busy_max_bp), t.cpus) WITH ORDINALITY
+        AS c (user_time, system, irq, softirq, steal, iowait, rest, irq_softirq_max, steal_max, busy_max, cpu, i)
 ), shares AS (
     SELECT bucket, weight, cpu, steal, irq_softirq_max, steal_max, busy_max,
-           CASE WHEN idle IS NOT NULL THEN greatest(10000 - idle - coalesce(iowait, 0), 0) END AS busy,
+           CASE WHEN rest IS NOT NULL THEN greatest(
+               rest + coalesce(user_time, 0) + coalesce(system, 0) + coalesce(irq, 0) + coalesce(softirq, 0) + coalesce(steal, 0), 0) END AS busy,
            CASE WHEN irq IS NOT NULL OR softirq IS NOT NULL THEN coalesce(irq, 0) + coalesce(softirq, 0) END AS irq_softirq
     FROM known
 ), cpus AS (
@@ -137,27 +136,27 @@ SET observed_us = excluded.observed_us, cpus = excluded.cpus, busy_bp = excluded
 // sample by sample.
 const rollUpPlacement = `
 WITH runs AS (
-    SELECT p.command_id, p.at, p.period_us, p.jitter_us, r.cpu, r.samples,
+    SELECT p.command_id, p.at, p.period_us, p.jitter_us, r.cpu, r.samples::int4 AS samples,
            date_bin('10 minutes', p.at, '2000-01-01 00:00:00+00') AS bucket,
            date_bin('10 minutes', p.until, '2000-01-01 00:00:00+00') AS until_bucket,
-           sum(r.samples) OVER (PARTITION BY p.command_id, p.tid, p.at ORDER BY r.i) - r.samples AS before
+           sum(r.samples::int4) OVER (PARTITION BY p.command_id, p.tid, p.at ORDER BY r.i) - r.samples AS before
     FROM placement_samples p
-    CROSS JOIN LATERAL unnest(p.run_cpu, p.run_samples) WITH ORDINALITY AS r (cpu, samples, i)
+    CROSS JOIN LATERAL unnest(corewait_numbers(p.run_cpu), corewait_numbers(p.run_samples)) WITH ORDINALITY AS r (cpu, samples, i)
     WHERE p.node_id = $1 AND p.at >= $2::timestamptz - interval '1 hour' AND p.at < $3 AND p.until >= $2
 ), counted AS (
     SELECT command_id, bucket, cpu, sum(samples) AS samples
     FROM runs WHERE bucket = until_bucket GROUP BY 1, 2, 3
     UNION ALL
-    SELECT r.command_id, date_bin('10 minutes', r.at + ((r.before + n) * r.period_us + coalesce(r.jitter_us[r.before + n + 1], 0))
+    SELECT r.command_id, date_bin('10 minutes', r.at + ((r.before + n) * r.period_us + coalesce(j.us[r.before + n + 1], 0))
                * interval '1 microsecond', '2000-01-01 00:00:00+00'), r.cpu, count(*)
-    FROM runs r CROSS JOIN LATERAL generate_series(0, r.samples - 1) AS n
+    FROM runs r CROSS JOIN LATERAL corewait_numbers(r.jitter_us) AS j (us) CROSS JOIN LATERAL generate_series(0, r.samples - 1) AS n
     WHERE r.bucket <> r.until_bucket GROUP BY 1, 2, 3
 ), cpus AS (
     SELECT command_id, bucket, cpu, sum(samples)::int4 AS samples FROM counted
     WHERE bucket >= $2 AND bucket < $3 AND cpu >= 0 GROUP BY 1, 2, 3
 )
 INSERT INTO placement_rollups (node_id, command_id, at, cpus, samples)
-SELECT $1, command_id, bucket, array_agg(cpu ORDER BY cpu), array_agg(samples ORDER BY cpu)
+SELECT $1, command_id, bucket, array_agg(cpu::int2 ORDER BY cpu), array_agg(samples ORDER BY cpu)
 FROM cpus GROUP BY command_id, bucket
 ON CONFLICT (node_id, command_id, at) DO UPDATE SET cpus = excluded.cpus, samples = excluded.samples`
 

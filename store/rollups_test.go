@@ -37,14 +37,14 @@ const interruptRollups = `SELECT to_char(at AT TIME ZONE 'UTC', 'HH24:MI') ||
 func interruptRollupsAddUp(t *testing.T, d *database, node store.NodeID) {
 	t.Helper()
 	other := d.node("db2")
-	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, cpus, counts) VALUES
-			($1, '2026-10-31 23:59:50+00', 20000000, 1, NULL,      '{80}'),        -- half of it the day before
-			($1, '2026-11-01 00:00:10+00',  1000000, 2, NULL,      '{10,20}'),
-			($1, '2026-11-01 00:00:11+00',  1000000, 1, '{0}',     '{30}'),        -- CPU 1 offline
-			($1, '2026-11-01 00:00:12+00',  2000000, 2, NULL,      '{40,NULL}'),   -- CPU 1 unknown
-			($1, '2026-11-01 00:09:50+00', 20000000, 3, '{0,1,5}', '{100,0,200}'), -- half of it in the next bucket
-			($1, '2026-11-01 00:30:00+00',  1000000, 2, NULL,      '{7,NULL}'),
-			($2, '2026-11-01 00:00:00+00',  1000000, 1, NULL,      '{999}')`, node, other)
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, intervals, cpus, counts) VALUES
+			($1, '2026-10-31 23:59:50+00', 20000000, 1, NULL,      '[80]'),        -- half of it the day before
+			($1, '2026-11-01 00:00:10+00',  1000000, 1, NULL,      '[10,20]'),
+			($1, '2026-11-01 00:00:11+00',  1000000, 1, '{0}',     '[30]'),        -- CPU 1 offline
+			($1, '2026-11-01 00:00:12+00',  2000000, 1, NULL,      '[40,NULL]'),   -- CPU 1 unknown
+			($1, '2026-11-01 00:09:50+00', 20000000, 1, '{0,1,5}', '[100,0,200]'), -- half of it in the next bucket
+			($1, '2026-11-01 00:30:00+00',  1000000, 1, NULL,      '[7,NULL]'),
+			($2, '2026-11-01 00:00:00+00',  1000000, 1, NULL,      '[999]')`, node, other)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-02 00:00:00")
 	// 00:00: observed 10 + 1 + 1 + 2 + 10 s.
 	//   CPU 0: 40 + 10 + 30 + 40 + 50 = 170; 30 in the second of 00:00:11.
@@ -65,8 +65,8 @@ func TestSecondsThatTwoSpoolsCoverCountOnce(t *testing.T) {
 	d := openDatabase(t)
 	node := d.node("db1")
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
-	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES
-		($1, '2026-11-01 00:00:00+00', 2000000, 1, '{20}'), ($1, '2026-11-01 00:00:01+00', 2000000, 1, '{40}')`, node)
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, intervals, counts) VALUES
+		($1, '2026-11-01 00:00:00+00', 2000000, 1, '[20]'), ($1, '2026-11-01 00:00:01+00', 2000000, 1, '[40]')`, node)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-01 00:10:00")
 	d.wantLines([]string{"00:00 3000000 - {45} {20}"}, interruptRollups)
 }
@@ -81,10 +81,10 @@ func TestEachIntervalOfARunCounts(t *testing.T) {
 	d := openDatabase(t)
 	node := d.node("db1")
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
-	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, interval_us, cpu_count, counts) VALUES
-		($1, '2026-11-01 00:09:57.5+00', 4500000, '{1000000,500000,3000000}', 2, '{10,5,4,7,18,NULL}'),
-		($1, '2026-11-01 00:20:00+00', 4000000, NULL, 1, '{2,6}'),
-		($1, '2026-11-01 00:20:02+00', 4000000, NULL, 1, '{6,8}')`, node)
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, interval_us, intervals, counts) VALUES
+		($1, '2026-11-01 00:09:57.5+00', 4500000, '[1000000,500000,3000000]', 3, '[10,4,18,5,7,NULL]'),
+		($1, '2026-11-01 00:20:00+00', 4000000, NULL, 2, '[2,6]'),
+		($1, '2026-11-01 00:20:02+00', 4000000, NULL, 2, '[6,8]')`, node)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-01 00:30:00")
 	d.wantLines([]string{"00:00 2500000 - {20,20} {10,14}", "00:10 2000000 - {12,NULL} {6,NULL}", "00:20 6000000 - {16} {4}"}, interruptRollups)
 }
@@ -96,10 +96,10 @@ func TestRollupsOfADayWithGapsSayHowMuchWasObserved(t *testing.T) {
 	d := openDatabase(t)
 	node := d.node("db1")
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
-	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts)
-		SELECT $1::int4, at, 1000000, 1, '{3}'::int4[] FROM generate_series('2026-11-01 00:00:00+00', '2026-11-01 00:24:59+00', interval '1 s') AS at
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, intervals, counts)
+		SELECT $1::int4, at, 1000000, 1, '[3]'::bytea FROM generate_series('2026-11-01 00:00:00+00', '2026-11-01 00:24:59+00', interval '1 s') AS at
 		UNION ALL
-		SELECT $1, at, 1000000, 1, '{3}' FROM generate_series('2026-11-01 13:05:00+00', '2026-11-01 13:05:59+00', interval '1 s') AS at`, node)
+		SELECT $1, at, 1000000, 1, '[3]' FROM generate_series('2026-11-01 13:05:00+00', '2026-11-01 13:05:59+00', interval '1 s') AS at`, node)
 	d.exec(`INSERT INTO cpu_samples (node_id, at, length_us, host_idle_ppm)
 		SELECT node_id, at, 5000000, 900000 FROM interrupt_samples WHERE extract(second FROM at)::int % 5 = 0`)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-02 00:00:00")
@@ -116,21 +116,21 @@ func TestRollupsOfADayWithGapsSayHowMuchWasObserved(t *testing.T) {
 
 func cpuRollupsAreMeans(t *testing.T, d *database, node store.NodeID) {
 	t.Helper()
-	d.exec(`INSERT INTO cpu_samples (node_id, at, length_us, cpus, irq_bp, softirq_bp, steal_bp, iowait_bp, idle_bp,
+	d.exec(`INSERT INTO cpu_samples (node_id, at, length_us, cpus, irq_bp, softirq_bp, steal_bp, iowait_bp, rest_bp,
 				irq_softirq_max_bp, steal_max_bp, busy_max_bp, host_system_ppm, host_idle_ppm, host_iowait_ppm) VALUES
-			($1, '2026-11-01 00:00:00+00',  5000000, '{0,2}', '{100,NULL}', '{200,NULL}', '{0,40}', '{1000,0}', '{8000,9000}',
-				'{700,NULL}', NULL, '{2000,1500}', 50000, 900000, 20000),
-			($1, '2026-11-01 00:00:05+00', 15000000, '{0,2}', NULL, NULL, '{NULL,NULL}', NULL, '{9000,NULL}',
+			($1, '2026-11-01 00:00:00+00',  5000000, '{0,2}', '[100,NULL]', '[200,NULL]', '[0,40]', '[1000,0]', '[700,960]',
+				'[700,NULL]', NULL, '[2000,1500]', 50000, 900000, 20000),
+			($1, '2026-11-01 00:00:05+00', 15000000, '{0,2}', NULL, NULL, '[NULL,NULL]', NULL, '[1000,NULL]',
 				NULL, NULL, NULL, 10000, NULL, NULL),
 			($1, '2026-11-01 00:10:00+00', 60000000, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 30000, 400000, NULL),
-			($1, '2026-11-01 00:20:00+00',  5000000, NULL, '{}', NULL, '{}', '{}', '{8000,10000}', '{}', NULL, NULL, NULL, NULL, NULL),
-			($1, '2026-11-01 00:30:00+00',  5000000, '{3,4}', '{}', '{10,20}', NULL, NULL, '{}', NULL, '{}', NULL, NULL, NULL, NULL)`, node)
+			($1, '2026-11-01 00:20:00+00',  5000000, NULL, '[]', NULL, '[]', '[]', '[2000,0]', '[]', NULL, NULL, NULL, NULL, NULL),
+			($1, '2026-11-01 00:30:00+00',  5000000, '{3,4}', '[]', '[10,20]', NULL, NULL, '[9990,9980]', NULL, '[]', NULL, NULL, NULL, NULL)`, node)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-01 01:00:00")
 	// CPU 0: busy 1,000 in 5 s and 1,000 in 15 s; irq + softirq 300 and steal 0
 	// where known, at most 2,000 and 700 in a second.
 	// CPU 2: busy 1,000 in the 5 s that are known, at most 1,500; steal 40.
 	// Host: system (50,000 * 5 + 10,000 * 15) / 20 s; busy 80,000 where known.
-	// 00:10: of the host alone, as sar gives it. 00:20, 00:30: '{}' is zero on all CPUs.
+	// 00:10: of the host alone, as sar gives it. 00:20, 00:30: no bytes are zero on all CPUs.
 	d.wantLines([]string{
 		"00:00 20000000 {0,2} {1000,1000} {300,NULL} {0,40} {2000,1500} {700,NULL} {0,40} 20000 80000",
 		"00:10 60000000 - - - - - - - 30000 600000",
@@ -145,10 +145,10 @@ func cpuRollupsAreMeans(t *testing.T, d *database, node store.NodeID) {
 func placementRollupsCount(t *testing.T, d *database, node store.NodeID) {
 	t.Helper()
 	d.exec(`INSERT INTO placement_samples (node_id, command_id, tid, at, until, uncertainty_us, period_us, jitter_us, run_samples, run_cpu) VALUES
-			($1, 1, 77, '2026-11-01 00:00:00.0+00', '2026-11-01 00:00:00.2+00', 0, 50000, NULL, '{2,3}', '{3,4}'),
-			($1, 1, 77, '2026-11-01 00:09:59.9+00', '2026-11-01 00:10:00.1+00', 0, 50000, '{0,0,-1,0,0}', '{1,4}', '{3,4}'),
-			($1, 2, 78, '2026-11-01 00:00:00.0+00', '2026-11-01 00:00:00.0+00', 0, 0, NULL, '{1}', '{9}'),
-			($1, 2, 79, '2026-11-01 00:00:00.0+00', '2026-11-01 00:00:00.0+00', 0, 0, NULL, '{1}', '{9}')`, node)
+			($1, 1, 77, '2026-11-01 00:00:00.0+00', '2026-11-01 00:00:00.2+00', 0, 50000, NULL, '[2,3]', '[3,4]'),
+			($1, 1, 77, '2026-11-01 00:09:59.9+00', '2026-11-01 00:10:00.1+00', 0, 50000, '[0,0,-1,0,0]', '[1,4]', '[3,4]'),
+			($1, 2, 78, '2026-11-01 00:00:00.0+00', '2026-11-01 00:00:00.0+00', 0, 0, NULL, '[1]', '[9]'),
+			($1, 2, 79, '2026-11-01 00:00:00.0+00', '2026-11-01 00:00:00.0+00', 0, 0, NULL, '[1]', '[9]')`, node)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-01 01:00:00")
 	// The second run: one sample on CPU 3 at 00:09:59.9; on CPU 4 at 59.95, at
 	// 59.999999 for its jitter, at 00:10:00.05 and at 00:10:00.1.
@@ -181,9 +181,9 @@ func TestRollupsFollowLateSamplesAndKeepWhatRetentionDropped(t *testing.T) {
 	d := openDatabase(t)
 	node := d.node("db1")
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
-	sample := func(at string, count int) {
+	sample := func(at string, count int64) {
 		t.Helper()
-		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES ($1, $2, 1000000, 1, ARRAY[$3::int4])`, node, utc(t, at), count)
+		d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, intervals, counts) VALUES ($1, $2, 1000000, 1, $3)`, node, utc(t, at), store.Packed([]int64{count}))
 	}
 	sample("2026-11-01 00:06:00", 1)
 	sample("2026-11-01 00:12:00", 2)
@@ -210,7 +210,7 @@ func TestRollupsMakeTheirMonth(t *testing.T) {
 	node := d.node("db1")
 	d.partitions(utc(t, "2026-11-01 00:00:00"), utc(t, "2026-11-01 00:00:00"))
 	d.exec(`DROP TABLE interrupt_rollups_p202611`)
-	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, cpu_count, counts) VALUES ($1, '2026-11-01 00:00:00+00', 1000000, 1, '{3}')`, node)
+	d.exec(`INSERT INTO interrupt_samples (node_id, at, length_us, intervals, counts) VALUES ($1, '2026-11-01 00:00:00+00', 1000000, 1, '[3]')`, node)
 	d.rollUp(node, "2026-11-01 00:00:00", "2026-11-01 00:10:00")
 	d.wantLines([]string{"00:00 1000000 - {3} {3}"}, interruptRollups)
 }

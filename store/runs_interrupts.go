@@ -55,35 +55,17 @@ func (e encoder) interrupts(run []interruptRow) {
 	e.time(first.at)
 	e.int8(last.at + last.length - first.at)
 	if slices.ContainsFunc(run, func(r interruptRow) bool { return r.length != first.length }) {
-		start := e.beginArray(len(run), oidInt4)
-		for i := range run {
-			e.int4(int32(run[i].length)) //nolint:gosec // at most interruptSlot, or there is one
-		}
-		e.endArray(start)
+		e.packed(len(run), func(i int) int64 { return run[i].length })
 	} else {
 		e.null()
 	}
-	e.int2(int16(len(first.counts))) //nolint:gosec // Batch.InterruptSample bounds it
+	n := len(run)
+	e.int2(int16(n)) //nolint:gosec // at most mostIntervals
 	e.int2s(first.cpus)
-	e.interruptCounts(run)
+	e.packed(n*len(first.counts), func(i int) int64 { return e.count(run[i%n].counts[i/n]) })
 	e.int4(first.wrapped)
 	e.int4(first.implausible)
 	e.endRow()
-}
-
-// interruptCounts writes the counts of all intervals of a run.
-func (e encoder) interruptCounts(run []interruptRow) {
-	oid, write := uint32(oidInt4), func(n int64) { e.int4(narrow(n)) }
-	if e.to.kept() {
-		oid, write = oidInt8, e.int8
-	}
-	start := e.beginArray(len(run)*len(run[0].counts), oid)
-	for i := range run {
-		for _, n := range run[i].counts {
-			write(n)
-		}
-	}
-	e.endArray(start)
 }
 
 // interruptMerge makes intervals of rows and passes on those that a window needs,
@@ -96,10 +78,11 @@ type interruptMerge struct {
 	pending []interruptInterval // in order of their begin
 
 	// Memory of the last row, for the next one where nothing of the last is pending.
-	lengths []int32
+	lengths []int64
 	ids     []int16
 	cpus    []int
-	counts  []int64
+	counts  []int64 // by interval, then CPU
+	stored  []int64 // by CPU, then interval
 }
 
 // interruptInterval is an interval that waits for its turn.
@@ -119,61 +102,69 @@ func (m *interruptMerge) row(r *rowReader) error {
 	if len(m.pending) > 0 {
 		m.ids, m.cpus, m.counts = nil, nil, nil
 	}
-	length, lengths, cpuCount := r.int8(), r.int4s(m.lengths), int(r.int2())
-	ids, counts := r.int2s(m.ids), orNegatives(r.int8s(m.counts))
+	length, lengths, n := r.int8(), packedInts(r, m.lengths, null64), int(r.int2())
+	ids, counts := r.int2s(m.ids), orNegatives(packedInts(r, m.stored, null64))
 	first := interruptInterval{interval: interval{at: at}, wrapped: countOrZero(r.int4()), implausible: countOrZero(r.int4())}
 	if r.err != nil {
 		return r.err
 	}
-	m.lengths, m.ids, m.counts = keep(m.lengths, lengths), keep(m.ids, ids), keep(m.counts, counts)
-	n, err := intervalsOf(length, lengths, cpuCount, len(counts))
+	m.lengths, m.ids, m.stored = keep(m.lengths, lengths), keep(m.ids, ids), keep(m.stored, counts)
+	err := checkIntervals(length, lengths, n, len(counts))
 	if err != nil {
 		return err
 	}
+	cpuCount := len(counts) / n
 	if m.cpus, err = cpuIDs(m.cpus, ids, cpuCount); err != nil {
 		return err
 	}
-	first.cpus = m.cpus
+	first.cpus, m.counts = m.cpus, byInterval(m.counts, counts, n)
 	for i := range n {
 		next := first
 		next.length = length / int64(n)
 		if lengths != nil {
-			next.length = int64(lengths[i])
+			next.length = lengths[i]
 		}
-		next.counts = counts[i*cpuCount : (i+1)*cpuCount]
+		next.counts = m.counts[i*cpuCount : (i+1)*cpuCount]
 		m.add(next)
 		first.at += next.length
 	}
 	return nil
 }
 
-// intervalsOf gives the number of intervals of a row, and says what does not fit
-// together.
-func intervalsOf(length int64, lengths []int32, cpuCount, counts int) (int, error) {
-	n := 1
-	switch {
-	case cpuCount < 0 || cpuCount == 0 && counts > 0 || cpuCount > 0 && (counts == 0 || counts%cpuCount != 0):
-		return 0, fmt.Errorf("%d counts of %d CPUs", counts, cpuCount)
-	case cpuCount > 0:
-		n = counts / cpuCount
+// byInterval puts the counts of n intervals, which are stored by CPU, in order of
+// the intervals, in the memory of into where that is large enough.
+func byInterval(into, counts []int64, n int) []int64 {
+	into = slices.Grow(into[:0], len(counts))
+	for i := range n {
+		for k := i; k < len(counts); k += n {
+			into = append(into, counts[k])
+		}
+	}
+	return into
+}
+
+// checkIntervals says what does not fit together in a row of n intervals.
+func checkIntervals(length int64, lengths []int64, n, counts int) error {
+	if n <= 0 || counts%n != 0 {
+		return fmt.Errorf("%d counts of %d intervals", counts, n)
 	}
 	if lengths == nil {
 		if length%int64(n) != 0 {
-			return 0, fmt.Errorf("%d us are not %d intervals of the same length", length, n)
+			return fmt.Errorf("%d us are not %d intervals of the same length", length, n)
 		}
-		return n, nil
+		return nil
 	}
 	sum := int64(0)
 	for _, us := range lengths {
 		if us < 0 {
-			return 0, errors.New("an interval has no length")
+			return errors.New("an interval has no length")
 		}
-		sum += int64(us)
+		sum += us
 	}
 	if len(lengths) != n || sum != length {
-		return 0, fmt.Errorf("%d intervals of %d us have %d lengths of %d us", n, length, len(lengths), sum)
+		return fmt.Errorf("%d intervals of %d us have %d lengths of %d us", n, length, len(lengths), sum)
 	}
-	return n, nil
+	return nil
 }
 
 // add keeps an interval until its turn.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/corewait/corewait/domain"
@@ -22,8 +23,8 @@ type placementRun struct {
 	periodUS      int32
 	jitterUS      []int16 // nil: none
 
-	// (CPU, state) run-length encoded; runState is nil where no state is known.
-	runSamples, runCPU, runState []int16
+	runSamples, runCPU []int16 // CPUs, run-length encoded
+	states             []int16 // by sample: see stateCode
 
 	policy                  int16 // null16 unknown
 	intervalUS              []int64
@@ -112,6 +113,7 @@ func newPlacementRun(samples []domain.Placement, period int64) placementRun {
 	}
 	jitter, interval := make([]int16, n), make([]int64, n)
 	cpuShare, waitShare := make([]int16, n), make([]int16, n)
+	states := make([]int16, n)
 	exec, runDelay, voluntary, involuntary := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
 	jittery := false
 	for i := range samples {
@@ -125,14 +127,13 @@ func newPlacementRun(samples []domain.Placement, period int64) placementRun {
 		cpuShare[i], waitShare[i] = basisPoints(p.CPUShare), basisPoints(p.WaitShare)
 		exec[i], runDelay[i] = roundedMicros(p.Exec), roundedMicros(p.RunDelay)
 		voluntary[i], involuntary[i] = delta(p.Voluntary), delta(p.Involuntary)
-		r.addPlace(int16(p.CPU), p.State) //nolint:gosec // checked by placementRuns
+		states[i] = stateCode(p.State)
+		r.addPlace(int16(p.CPU)) //nolint:gosec // checked by placementRuns
 	}
 	if jittery {
 		r.jitterUS = jitter
 	}
-	if !slices.ContainsFunc(r.runState, func(s int16) bool { return s != null16 }) {
-		r.runState = nil
-	}
+	r.states = perSample(states, null16)
 	r.firstIntervalUS = null64
 	if sinceSampleBefore(samples, interval) {
 		r.firstIntervalUS = interval[0]
@@ -157,16 +158,38 @@ func sinceSampleBefore(samples []domain.Placement, interval []int64) bool {
 }
 
 // addPlace adds where the next sample was.
-func (r *placementRun) addPlace(cpu int16, letter byte) {
-	state := null16
-	if letter != 0 {
-		state = int16(letter)
-	}
-	if n := len(r.runCPU); n > 0 && r.runCPU[n-1] == cpu && r.runState[n-1] == state {
+func (r *placementRun) addPlace(cpu int16) {
+	if n := len(r.runCPU); n > 0 && r.runCPU[n-1] == cpu {
 		r.runSamples[n-1]++
 		return
 	}
-	r.runSamples, r.runCPU, r.runState = append(r.runSamples, 1), append(r.runCPU, cpu), append(r.runState, state)
+	r.runSamples, r.runCPU = append(r.runSamples, 1), append(r.runCPU, cpu)
+}
+
+// usualStates are the states whose code is their place here, so that two bits
+// hold them: most threads sleep, run, or wait for I/O. The code of any other is
+// that of its letter.
+const usualStates = "SRD"
+
+func stateCode(letter byte) int16 {
+	if int(letter) < len(usualStates) { // no letter: unknown
+		return null16
+	}
+	if i := strings.IndexByte(usualStates, letter); i >= 0 {
+		return int16(i) //nolint:gosec // under 3
+	}
+	return int16(letter)
+}
+
+// stateLetter gives the letter of a state; 0 where it is unknown.
+func stateLetter(code int16) byte {
+	switch {
+	case code < 0 || code > math.MaxUint8:
+		return 0
+	case int(code) < len(usualStates):
+		return usualStates[code]
+	}
+	return byte(code)
 }
 
 // basisPoints gives a share in hundredths of a percent, as domain.RoundShare
@@ -204,8 +227,8 @@ func microsDuration(us int32) time.Duration {
 
 // check says what is wrong with a row whose columns do not fit together.
 func (r *placementRun) check() (samples int, err error) {
-	if len(r.runCPU) != len(r.runSamples) || r.runState != nil && len(r.runState) != len(r.runSamples) {
-		return 0, fmt.Errorf("run of %d lengths has %d CPUs and %d states", len(r.runSamples), len(r.runCPU), len(r.runState))
+	if len(r.runCPU) != len(r.runSamples) {
+		return 0, fmt.Errorf("run of %d lengths has %d CPUs", len(r.runSamples), len(r.runCPU))
 	}
 	for _, n := range r.runSamples {
 		if n <= 0 {
@@ -220,7 +243,7 @@ func (r *placementRun) check() (samples int, err error) {
 		name string
 		len  int
 	}{
-		{"jitter_us", len(r.jitterUS)}, {"interval_us", len(r.intervalUS)}, {"cpu_share_bp", len(r.cpuShareBP)},
+		{"states", len(r.states)}, {"jitter_us", len(r.jitterUS)}, {"interval_us", len(r.intervalUS)}, {"cpu_share_bp", len(r.cpuShareBP)},
 		{"wait_share_bp", len(r.waitShareBP)}, {"exec_us", len(r.execUS)}, {"run_delay_us", len(r.runDelayUS)},
 		{"voluntary", len(r.voluntary)}, {"involuntary", len(r.involuntary)},
 	} {
@@ -245,10 +268,6 @@ func (r *placementRun) each(give func(domain.Placement) error) error {
 	i := 0
 	for k, n := range r.runSamples {
 		p.CPU = int(r.runCPU[k])
-		p.State = 0
-		if state := sampleOf(r.runState, k, null16); state > 0 && state <= math.MaxUint8 {
-			p.State = byte(state)
-		}
 		for range n {
 			r.fill(&p, i)
 			if err := give(p); err != nil {
@@ -283,6 +302,7 @@ func (r *placementRun) interval(i int) int64 {
 // fill gives sample i its time and values.
 func (r *placementRun) fill(p *domain.Placement, i int) {
 	p.At = instant(r.readAt(i))
+	p.State = stateLetter(sampleOf(r.states, i, null16))
 	p.Interval = 0
 	if us := r.interval(i); us != null64 {
 		p.Interval = time.Duration(us) * time.Microsecond

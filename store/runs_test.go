@@ -42,10 +42,12 @@ func TestASecondOfPlacementIsOneRow(t *testing.T) {
 	samples[5].CPU, samples[5].State, samples[5].Exec, samples[5].CPUShare = 7, 'R', 1499*time.Nanosecond, 0.12345
 	runs := placementRuns(samples)
 	jitter, exec, share := make([]int16, 20), make([]int32, 20), slices.Repeat([]int16{null16}, 20)
+	states := make([]int16, 20)
+	states[5] = 1                              // R
 	jitter[2], exec[5], share[5] = 40, 1, 1235 // 12.345 % rounds to 12.35 %
 	want := []placementRun{{
 		command: "ora_lgwr_A", tid: 77, at: clock(0).UnixMicro(), until: clock(950 * ms).UnixMicro(), periodUS: 50 * ms, jitterUS: jitter,
-		runSamples: []int16{5, 1, 14}, runCPU: []int16{3, 7, 3}, runState: []int16{'S', 'R', 'S'}, policy: null16, firstIntervalUS: null64,
+		runSamples: []int16{5, 1, 14}, runCPU: []int16{3, 7, 3}, states: states, policy: null16, firstIntervalUS: null64,
 		cpuShareBP: share, execUS: exec, runDelayUS: []int32{},
 	}}
 	if diff := cmp.Diff(want, runs, cmp.AllowUnexported(placementRun{})); diff != "" {
@@ -234,7 +236,7 @@ func randomPlacements(random *rand.Rand) []domain.Placement {
 func TestAPlacementRowThatDoesNotFitTogetherIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]placementRun{
-		"states":  {runSamples: []int16{1}, runCPU: []int16{1}, runState: []int16{1, 2}},
+		"states":  {runSamples: []int16{1}, runCPU: []int16{1}, states: []int16{1, 2}},
 		"CPUs":    {runSamples: []int16{1}},
 		"samples": {runSamples: []int16{-1}, runCPU: []int16{1}},
 		"jitter":  {runSamples: []int16{3}, runCPU: []int16{1}, jitterUS: []int16{1, 2}},

@@ -52,9 +52,8 @@ func (t *table) onConflict() (preference, action string) {
 	case interruptSamples:
 		// A run that was read again later may reach further. An interval that is as
 		// long as several is none of them.
-		intervals := func(of string) string { return "cardinality(" + of + "counts) / greatest(" + of + "cpu_count, 1)" }
-		return intervals("") + " DESC, ", "UPDATE SET " + t.set(func(c string) string { return "excluded." + c }) +
-			" WHERE excluded.length_us > t.length_us AND " + intervals("excluded.") + " > " + intervals("t.")
+		return "intervals DESC, ", "UPDATE SET " + t.set(func(c string) string { return "excluded." + c }) +
+			" WHERE excluded.length_us > t.length_us AND excluded.intervals > t.intervals"
 	case coverageGaps:
 		return "events DESC NULLS LAST, ", "UPDATE SET events = excluded.events WHERE excluded.events > coalesce(t.events, 1)"
 	}

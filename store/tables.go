@@ -22,13 +22,13 @@ func describe(name, keys, others string) *table {
 // The sample tables. columns: in the order of the migrations.
 var (
 	interruptSamples = describe("interrupt_samples", "at",
-		"at length_us interval_us cpu_count cpus counts wrapped implausible")
+		"at length_us interval_us intervals cpus counts wrapped implausible")
 	deviceSamples = describe("device_samples", "at",
 		"at length_us observed_us line_ids cpus counts untracked")
 	softirqSamples = describe("softirq_samples", "name at",
 		"name at length_us cpus counts max_per_s")
 	cpuSamples = describe("cpu_samples", "at length_us",
-		`at length_us cpus user_bp system_bp irq_bp softirq_bp steal_bp iowait_bp idle_bp
+		`at length_us cpus user_bp system_bp irq_bp softirq_bp steal_bp iowait_bp rest_bp
 		irq_softirq_max_bp steal_max_bp busy_max_bp
 		host_user_ppm host_system_ppm host_irq_ppm host_softirq_ppm host_steal_ppm host_iowait_ppm host_idle_ppm`)
 	systemSamples = describe("system_samples", "at length_us",
@@ -38,7 +38,7 @@ var (
 	diskSamples = describe("disk_samples", "at length_us",
 		"at length_us device_ids reads_per_ks writes_per_ks read_await_us write_await_us queue_x1000 utilisation_bp")
 	placementSamples = describe("placement_samples", "command_id tid at",
-		`command_id tid at until uncertainty_us period_us jitter_us run_samples run_cpu run_state policy
+		`command_id tid at until uncertainty_us period_us jitter_us run_samples run_cpu states policy
 		interval_us first_interval_us cpu_share_bp wait_share_bp exec_us run_delay_us voluntary involuntary`)
 	waitSamples = describe("waits", "at inst_id sample_id session_id serial event_id",
 		`at inst_id sample_id session_id serial event_id background waiting time_waited_us period_us

@@ -182,7 +182,7 @@ func TestSmallCopiesStoreTheSame(t *testing.T) {
 		if err := s.Upsert(t.Context(), node, b); err != nil {
 			t.Fatal(err)
 		}
-		sums = append(sums, d.lines(`SELECT count(*) || ' ' || sum(length_us / 1000000) || ' ' || sum((SELECT sum(c) FROM unnest(counts) WITH ORDINALITY AS u (c, i) WHERE i % cpu_count = 1))
+		sums = append(sums, d.lines(`SELECT count(*) || ' ' || sum(length_us / 1000000) || ' ' || sum((SELECT sum(c) FROM unnest(corewait_numbers(counts)) WITH ORDINALITY AS u (c, i) WHERE i <= intervals))
 			FROM interrupt_samples WHERE node_id = $1`, node)...)
 	}
 	// By hand: 1,234 s are 124 runs, and one of 1 s; 0 to 1233 add up to 1233 * 1234 / 2, and 5.

@@ -64,7 +64,7 @@ func TestAPushIsStoredOnce(t *testing.T) {
 	if d.push(node, receipt(1), gather(t, interrupts(at.Add(time.Minute), 3))) {
 		t.Error("the same push was stored again")
 	}
-	d.wantLines([]string{"3000000 3 {0,NULL,7,1,NULL,7,2,NULL,7}"}, `SELECT concat_ws(' ', length_us, interval_us, cpu_count, cpus, counts) FROM interrupt_samples`)
+	d.wantLines([]string{"3000000 3 {0,1,2,NULL,NULL,NULL,7,7,7}"}, `SELECT concat_ws(' ', length_us, interval_us, intervals, cpus, corewait_numbers(counts)) FROM interrupt_samples`)
 	d.wantLines([]string{"aa000000-0000-0000-0000-000000000001 1 3"}, `SELECT spool_id || ' ' || seq || ' ' || rows FROM receipts`)
 }
 
@@ -229,25 +229,28 @@ func TestRowsOfEveryKindAreThoseOfTheSchema(t *testing.T) {
 		d.push(node, receipt(1), gather(t, everyKind(at)))
 		for _, tc := range []struct{ query, want string }{
 			// 3,000,000,000 interrupts in a second are beyond int4, and beyond belief.
-			{`SELECT concat_ws(' ', at = $1, length_us, interval_us IS NULL, cpu_count, cpus, counts, wrapped, implausible) FROM interrupt_samples`, "t 1000000 t 2 {0,2} {5,NULL} 1 2"},
+			{`SELECT concat_ws(' ', at = $1, length_us, interval_us IS NULL, intervals, cpus, corewait_numbers(counts), wrapped, implausible) FROM interrupt_samples`, "t 1000000 t 1 {0,2} {5,NULL} 1 2"},
 			{`SELECT concat_ws(' ', at = $1, length_us, observed_us, (SELECT string_agg(irq || '/' || device || '/' || class || ':' || cpu || ':' || count, ' ')
-				FROM unnest(line_ids, cpus, counts) AS g (line_id, cpu, count) JOIN interrupt_lines USING (line_id)), untracked) FROM device_samples`,
+				FROM unnest(corewait_numbers(line_ids), corewait_numbers(cpus), corewait_numbers(counts)) AS g (line_id, cpu, count) JOIN interrupt_lines USING (line_id)), untracked) FROM device_samples`,
 				"t 10000000 9000000 120/ens3f0/1:28:42 50//0:0:1 4"},
-			{`SELECT string_agg(concat_ws(' ', name, at = $1, length_us, cpus IS NULL, counts, max_per_s), ';' ORDER BY name) FROM softirq_samples`,
+			{`SELECT string_agg(concat_ws(' ', name, at = $1, length_us, cpus IS NULL, corewait_numbers(counts), corewait_numbers(max_per_s)), ';' ORDER BY name) FROM softirq_samples`,
 				"NET_RX t 1000000 t {9,NULL} {9,0};TIMER t 1000000 t {1,2}"},
-			{`SELECT concat_ws(' ', at = $1, length_us, cpus IS NULL, user_bp, system_bp, irq_bp, softirq_bp, steal_bp, iowait_bp IS NULL, idle_bp,
-				irq_softirq_max_bp, steal_max_bp, busy_max_bp IS NULL) FROM cpu_samples`,
-				"t 1000000 t {2500,0} {5000,0} {0,NULL} {1,NULL} {} t {2500,10000} {NULL,5000} {NULL,0} t"},
+			{`SELECT concat_ws(' ', at = $1, length_us, cpus IS NULL, corewait_numbers(user_bp), corewait_numbers(system_bp), corewait_numbers(irq_bp),
+				corewait_numbers(softirq_bp), corewait_numbers(steal_bp), iowait_bp IS NULL, corewait_numbers(rest_bp),
+				corewait_numbers(irq_softirq_max_bp), corewait_numbers(steal_max_bp), busy_max_bp IS NULL) FROM cpu_samples`,
+				"t 1000000 t {2500,0} {5000,0} {0,NULL} {1,NULL} {} t {-1,0} {NULL,5000} {NULL,0} t"},
 			{`SELECT concat_ws(' ', host_user_ppm, host_system_ppm IS NULL, host_irq_ppm, host_idle_ppm) FROM cpu_samples WHERE at = $1`, "150000 t 0 123457"},
 			{`SELECT concat_ws(' ', at = $1, run_queue_x100, run_queue_max, blocked_x100 IS NULL, swap_in_kib_per_s, swap_out_kib_per_s, interrupts_per_s,
 				context_switches_per_s, user_ppm, system_ppm IS NULL, idle_ppm, iowait_ppm IS NULL, steal_ppm, time_squeeze, psi_cpu_us, psi_io_us, psi_memory_us IS NULL) FROM system_samples`,
 				"t 326 9 t 0 13 10000000000 7 500000 t 500000 t 0 3 1500 0 t"},
-			{`SELECT concat_ws(' ', at = $1, (SELECT string_agg(name, ',') FROM unnest(device_ids) AS i (name_id) JOIN names USING (name_id)), reads_per_ks, writes_per_ks,
-				read_await_us, write_await_us, queue_x1000, utilisation_bp) FROM disk_samples`,
+			{`SELECT concat_ws(' ', at = $1, (SELECT string_agg(name, ',') FROM unnest(corewait_numbers(device_ids)) AS i (name_id) JOIN names USING (name_id)), corewait_numbers(reads_per_ks),
+				corewait_numbers(writes_per_ks), corewait_numbers(read_await_us), corewait_numbers(write_await_us), corewait_numbers(queue_x1000),
+				corewait_numbers(utilisation_bp)) FROM disk_samples`,
 				"t sda,sdb {2,NULL} {2000,0} {NULL,1000} {500,NULL} {1500,NULL} {7500,NULL}"},
-			{`SELECT concat_ws(' ', name, tid, at = $1, until - at, uncertainty_us, period_us, jitter_us IS NULL, run_samples, run_cpu, run_state, policy,
+			{`SELECT concat_ws(' ', name, tid, at = $1, until - at, uncertainty_us, period_us, jitter_us IS NULL, corewait_numbers(run_samples),
+				corewait_numbers(run_cpu), corewait_numbers(states), policy,
 				exec_us IS NULL) FROM placement_samples JOIN names ON name_id = command_id`,
-				"ora_lgwr_X 7 t 00:00:00.05 0 50000 t {1,1} {28,29} {83,82} 0 t"},
+				"ora_lgwr_X 7 t 00:00:00.05 0 50000 t {1,1} {28,29} {0,1} 0 t"},
 			{`SELECT string_agg(concat_ws(' ', at = $1, inst_id, sample_id, session_id, serial, coalesce(nullif(name, ''), '-'), background, waiting, time_waited_us, period_us,
 				sql_id, program, module, p1), ';' ORDER BY sample_id DESC, session_id DESC) FROM waits JOIN names ON name_id = event_id`,
 				"t 1 77 12 3 log file sync f t 120000 1000000 abc batch 5;t -1 -1 -1 0 - f f 0;t -1 -1 -2 0 - f f 0 0"},

@@ -106,7 +106,9 @@ type Batch struct {
 	// ClockReading.
 	Clock []*ClockReading `protobuf:"bytes,6,rep,name=clock,proto3" json:"clock,omitempty"`
 	// lines are what DeviceSample.line counts into, from 0.
-	Lines         []*InterruptLine   `protobuf:"bytes,7,rep,name=lines,proto3" json:"lines,omitempty"`
+	Lines []*InterruptLine `protobuf:"bytes,7,rep,name=lines,proto3" json:"lines,omitempty"`
+	// interrupts of an agent's batch begin within the same 10 s of UTC, as it knows
+	// UTC: they are stored as one row.
 	Interrupts    []*InterruptSample `protobuf:"bytes,8,rep,name=interrupts,proto3" json:"interrupts,omitempty"`
 	Devices       []*DeviceSample    `protobuf:"bytes,9,rep,name=devices,proto3" json:"devices,omitempty"`
 	Softirqs      []*SoftirqSample   `protobuf:"bytes,10,rep,name=softirqs,proto3" json:"softirqs,omitempty"`
@@ -682,6 +684,10 @@ func (x *SoftirqSample) GetMaxPerS() []int64 {
 
 // CPUSample is what CPUs spent their time on: shares of each CPU's time in
 // hundredths of a percent, 0 to 10,000.
+//
+// An agent gives them in whole ticks, which is all that /proc/stat has: over its
+// 5 s in steps of 20, the greatest of a second in steps of 100. It rounds user to
+// idle so that they add up to 10,000.
 type CPUSample struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	FromUs  int64                  `protobuf:"varint,1,opt,name=from_us,json=fromUs,proto3" json:"from_us,omitempty"`
@@ -1186,6 +1192,10 @@ func (x *DiskSample) GetUtilisation() float64 {
 
 // PlacementRun is a run of samples of one thread, in order of time. Lists have one
 // element for each sample.
+//
+// Samples are kept at whole milliseconds of UTC, rounded down. An agent gives
+// exec_us and run_delay_us in steps of 10, rounded down; what is left counts into
+// the next sample, so that nothing is lost of their sum.
 type PlacementRun struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Command       string                 `protobuf:"bytes,1,opt,name=command,proto3" json:"command,omitempty"` // "ora_lgwr_ORDP1"

@@ -19,6 +19,7 @@ const (
 	pushEvery     = 10 * time.Second
 	samplesEvery  = 5 * time.Second
 	placementTick = 50 * time.Millisecond
+	runLength     = 400 * time.Microsecond // that LGWR runs before it waits again
 	pushesOfDay   = int(24 * time.Hour / pushEvery)
 )
 
@@ -48,6 +49,8 @@ type thread struct {
 	busy    float64 // share of the samples in which it ran
 	cpu     int
 	last    time.Time // of the sample before
+
+	ranLeft, queuedLeft time.Duration // of what it ran and queued, not told yet
 }
 
 // newNode makes the node of that number: 16 of its CPUs serve the interconnect
@@ -118,6 +121,13 @@ func (n *node) push(to ingest.IntervalSink, from time.Time) error {
 // near gives an instant as a timer meets it: late by some tenths of a millisecond.
 func (n *node) near(t time.Time) time.Time {
 	return t.Add(time.Duration(n.draw.ExpFloat64()*150) * time.Microsecond)
+}
+
+// phase is by how much the milliseconds of the agent's clock, which counts from the
+// start of the node, begin after those of UTC. It drifts by 15 ppm.
+func phase(at time.Time) time.Duration {
+	const drift = 15
+	return time.Duration(at.UnixMicro()/1e6*drift%1e3) * time.Microsecond
 }
 
 // count draws a number of events about its mean.
@@ -207,8 +217,8 @@ func (n *node) stalled(mean float64, of time.Duration) time.Duration {
 // pushThread gives 10 s of a thread: where it was, in what state, and how long it
 // ran and queued since the reading before. It moves every few seconds.
 func (n *node) pushThread(to ingest.IntervalSink, t *thread, from time.Time) error {
-	for tick := time.Duration(0); tick < pushEvery; tick += placementTick {
-		at := n.near(from.Add(tick))
+	for tick := phase(from); tick < pushEvery; tick += placementTick {
+		at := domain.RoundSampled(n.near(from.Add(tick)))
 		if t.last.IsZero() {
 			t.last = at.Add(-placementTick)
 		}
@@ -217,13 +227,14 @@ func (n *node) pushThread(to ingest.IntervalSink, t *thread, from time.Time) err
 		}
 		p := domain.Placement{
 			At: at, Interval: at.Sub(t.last), PID: t.tid, TID: t.tid, Command: t.command, CPU: t.cpu, State: 'S',
-			CPUShare: math.NaN(), WaitShare: math.NaN(), Voluntary: -1, Involuntary: -1,
+			CPUShare: math.NaN(), WaitShare: math.NaN(),
 		}
 		if n.draw.Float64() < t.busy {
-			p.Exec = time.Duration(n.draw.ExpFloat64() * 8 * float64(time.Millisecond))
+			p.Exec = carry(&t.ranLeft, time.Duration(n.draw.ExpFloat64()*8*float64(time.Millisecond)))
 			if n.draw.Float64() < 0.3 {
-				p.RunDelay = time.Duration(n.draw.ExpFloat64() * 60 * float64(time.Microsecond))
+				p.RunDelay = carry(&t.queuedLeft, time.Duration(n.draw.ExpFloat64()*60*float64(time.Microsecond)))
 			}
+			p.Voluntary, p.Involuntary = n.count(p.Exec.Seconds()/runLength.Seconds()), n.count(0.05)
 			p.State = "RSSD"[n.draw.IntN(4)]
 		}
 		t.last = at
@@ -232,4 +243,14 @@ func (n *node) pushThread(to ingest.IntervalSink, t *thread, from time.Time) err
 		}
 	}
 	return nil
+}
+
+// carry gives a duration as the agent does: in steps of 10 us. What is left counts
+// into the next one.
+func carry(left *time.Duration, d time.Duration) time.Duration {
+	const step = 10 * time.Microsecond
+	*left += d
+	told := left.Truncate(step)
+	*left -= told
+	return told
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -64,6 +65,75 @@ func TestNodeHasFewHeavyCPUsAndABusyLGWR(t *testing.T) {
 		if s.samples[command] != 200 || s.ran[command] < want[0] || s.ran[command] > want[1] {
 			t.Errorf("%s ran in %d of %d samples, want %v of 200", command, s.ran[command], s.samples[command], want)
 		}
+	}
+}
+
+// roundings notes what is not in the steps that the wire contract binds agents to.
+type roundings struct {
+	*store.Batch
+
+	broken map[string]int
+	ran    map[string]time.Duration
+}
+
+func (r *roundings) note(what string, ok bool) {
+	if !ok {
+		r.broken[what]++
+	}
+}
+
+func (r *roundings) Placement(p domain.Placement) error {
+	const step = 10 * time.Microsecond
+	r.note("instant", p.At.Equal(domain.RoundSampled(p.At)))
+	r.note("run time", p.Exec%step == 0 && p.RunDelay%step == 0)
+	r.ran[p.Command] += p.Exec
+	return r.Batch.Placement(p)
+}
+
+func (r *roundings) CPU(s domain.CPUSample) error {
+	if s.CPU != domain.AllCPUs {
+		whole := func(share, ticks float64) bool { return math.Abs(share*ticks-math.Round(share*ticks)) < 1e-9 }
+		sum := 0.0
+		for _, share := range []float64{s.User, s.System, s.IOWait, s.IRQ, s.SoftIRQ, s.Steal, s.Idle} {
+			r.note("share", whole(share, 500))
+			sum += share
+		}
+		r.note("sum of shares", math.Abs(sum-1) < 1e-9)
+		r.note("peak", whole(s.Peaks.IRQSoftIRQ, 100) && whole(s.Peaks.Steal, 100) && whole(s.Peaks.Busy, 100))
+	}
+	return r.Batch.CPU(s)
+}
+
+func TestNodeRoundsAsAgentsAreBoundTo(t *testing.T) {
+	t.Parallel()
+	r := &roundings{Batch: store.NewBatch(), broken: map[string]int{}, ran: map[string]time.Duration{}}
+	n := newNode(2)
+	for i := range 6 {
+		if err := n.push(r, time.Date(2026, 1, 2, 12, 0, 10*i, 0, time.UTC)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(r.broken) > 0 {
+		t.Errorf("not in whole steps: %v", r.broken)
+	}
+	// A minute has 1,200 samples; it ran in four of five of them, for 8 ms on average.
+	if ran := r.ran["ora_lgwr_ORDP1"]; ran < 6*time.Second || ran > 10*time.Second {
+		t.Errorf("LGWR ran for %v, want about 7.7 s", ran)
+	}
+}
+
+// By hand: 14, 3, 8 and 5 us are 30.
+func TestWhatRoundingLeavesIsToldLater(t *testing.T) {
+	t.Parallel()
+	const us = time.Microsecond
+	var left time.Duration
+	for _, c := range []struct{ d, want time.Duration }{{14 * us, 10 * us}, {3 * us, 0}, {8 * us, 10 * us}, {5 * us, 10 * us}} {
+		if got := carry(&left, c.d); got != c.want {
+			t.Errorf("%v: told %v, want %v", c.d, got, c.want)
+		}
+	}
+	if left != 0 {
+		t.Errorf("%v are left of 30 us", left)
 	}
 }
 
