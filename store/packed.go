@@ -52,15 +52,15 @@ var errPacked = errors.New("packed numbers are damaged")
 
 // packer packs numbers, and keeps its memory for the next ones.
 type packer struct {
-	values       []int64 // to be packed; null64 is NULL
-	steps        []int64
-	coded        []uint64 // what the groups hold
-	gaps, rest   []uint64 // likewise, if sparse
-	best, newest []byte
-	groupings    []grouping
+	values     []int64 // to be packed; null64 is NULL
+	steps      []int64
+	coded      []uint64 // what the groups hold
+	gaps, rest []uint64 // likewise, if sparse
+	plans      [2][]grouping
+	head, best []byte
 }
 
-// grouping is how the groups from one on are written.
+// grouping is how the groups from one on are to be written.
 type grouping struct {
 	width uint8 // of this group's numbers
 	bytes int   // of this and all later groups
@@ -119,8 +119,7 @@ func (p *packer) try(values []int64, base int64, head byte, nulls bool) {
 		head |= packedNulls
 	}
 	p.begin(head, unit, base, len(p.coded))
-	p.groups(p.coded)
-	p.keepShorter()
+	p.keepShorter(p.coded)
 	if filled == 0 || 2*filled >= len(p.coded) {
 		return
 	}
@@ -135,10 +134,8 @@ func (p *packer) try(values []int64, base int64, head byte, nulls bool) {
 		gap = 0
 	}
 	p.begin(head|packedSparse, unit, base, filled)
-	p.newest = binary.AppendUvarint(p.newest, uint64(len(p.coded)))
-	p.groups(p.gaps)
-	p.groups(p.rest)
-	p.keepShorter()
+	p.head = binary.AppendUvarint(p.head, uint64(len(p.coded)))
+	p.keepShorter(p.gaps, p.rest)
 }
 
 // code makes what groups hold of numbers, and says how many are not zero.
@@ -153,7 +150,10 @@ func (p *packer) code(values []int64, base int64, nulls bool) (unit uint64, fill
 	for _, v := range values {
 		k := uint64(1)
 		if v != null64 {
-			k = uint64(v-base) / unit //nolint:gosec // as above
+			k = uint64(v - base) //nolint:gosec // as above
+			if unit > 1 {
+				k /= unit
+			}
 			if nulls && k > 0 {
 				k++
 			}
@@ -174,45 +174,60 @@ func (p *packer) begin(head byte, unit uint64, base int64, inGroups int) {
 	if base != 0 {
 		head |= packedBase
 	}
-	p.newest = append(p.newest[:0], head|byte((inGroups-1)%packedGroup)) //nolint:gosec // under 8
+	p.head = append(p.head[:0], head|byte((inGroups-1)%packedGroup)) //nolint:gosec // under 8
 	if unit > 1 {
-		p.newest = binary.AppendUvarint(p.newest, unit)
+		p.head = binary.AppendUvarint(p.head, unit)
 	}
 	if base != 0 {
-		p.newest = binary.AppendVarint(p.newest, base)
+		p.head = binary.AppendVarint(p.head, base)
 	}
 }
 
-func (p *packer) keepShorter() {
-	if len(p.best) == 0 || len(p.newest) < len(p.best) {
-		p.best, p.newest = p.newest, p.best
+// keepShorter writes what begin began, with these groups, if that is shorter than
+// the best.
+func (p *packer) keepShorter(lists ...[]uint64) {
+	size := len(p.head)
+	for i, list := range lists {
+		p.plans[i] = plan(p.plans[i][:0], list)
+		size += p.plans[i][0].bytes
+	}
+	if len(p.best) > 0 && size >= len(p.best) {
+		return
+	}
+	p.best = append(p.best[:0], p.head...)
+	for i, list := range lists {
+		p.groups(list, p.plans[i])
 	}
 }
 
-// groups writes numbers in groups. It finds which of them had best share a byte,
-// from the last one to the first.
-func (p *packer) groups(values []uint64) {
-	p.groupings = p.groupings[:0]
+// plan finds which groups had best share a byte, from the last one to the first.
+// It appends one grouping for each, and one past the last.
+func plan(into []grouping, values []uint64) []grouping {
 	for i := 0; i < len(values); i += packedGroup {
-		p.groupings = append(p.groupings, grouping{width: widthOf(values[i:min(len(values), i+packedGroup)])})
+		into = append(into, grouping{width: widthOf(values[i:min(len(values), i+packedGroup)])})
 	}
-	n := len(p.groupings)
-	p.groupings = append(p.groupings, grouping{}) // past the last
+	n := len(into)
+	into = append(into, grouping{})
 	for i := n - 1; i >= 0; i-- {
-		g, width := &p.groupings[i], uint8(0)
+		g, width := &into[i], uint8(0)
 		for k := 1; k <= min(packedGroup, n-i); k++ {
-			width = max(width, p.groupings[i+k-1].width)
-			if size := 1 + k*int(width) + p.groupings[i+k].bytes; k == 1 || size < g.bytes {
+			width = max(width, into[i+k-1].width)
+			if size := 1 + k*int(width) + into[i+k].bytes; k == 1 || size < g.bytes {
 				g.bytes, g.share = size, uint8(k)
 			}
 		}
 	}
-	for i := 0; i < n; {
-		share, width := int(p.groupings[i].share), uint8(0)
-		for _, g := range p.groupings[i : i+share] {
+	return into
+}
+
+// groups writes numbers in groups as planned.
+func (p *packer) groups(values []uint64, planned []grouping) {
+	for i := 0; i < len(planned)-1; {
+		share, width := int(planned[i].share), uint8(0)
+		for _, g := range planned[i : i+share] {
 			width = max(width, g.width)
 		}
-		p.newest = append(p.newest, min(width, packedWide)|byte(share-1)<<5) //nolint:gosec // at most 7
+		p.best = append(p.best, min(width, packedWide)|byte(share-1)<<5) //nolint:gosec // at most 7
 		for end := i + share; i < end; i++ {
 			p.group(values[i*packedGroup:min(len(values), (i+1)*packedGroup)], uint(width))
 		}
@@ -240,13 +255,13 @@ func (p *packer) group(values []uint64, width uint) {
 			v = values[i]
 		}
 		if width == 64 {
-			p.newest = binary.BigEndian.AppendUint64(p.newest, v)
+			p.best = binary.BigEndian.AppendUint64(p.best, v)
 			continue
 		}
 		held = held<<width | v
 		for n += width; n >= 8; {
 			n -= 8
-			p.newest = append(p.newest, byte(held>>n)) //nolint:gosec // the low byte of it
+			p.best = append(p.best, byte(held>>n)) //nolint:gosec // the low byte of it
 		}
 	}
 }
