@@ -27,7 +27,7 @@ func RoundHostShare(share float64) float64 { return RoundTo(share, millionths) }
 // RoundSampled gives what is kept of the instant at which an agent read a thread's
 // placement, and of that at which the sample's interval begins: whole milliseconds.
 // It reads every 50, and stalls are of 100 or more; by how many microseconds a
-// timer was late is noise, and most of what a day of placement would take (ADR 13).
+// timer was late is noise, and most of what a day of placement would take (ADR 16).
 // What a file prints finer is kept.
 func RoundSampled(at time.Time) time.Time { return at.Truncate(time.Millisecond) }
 

@@ -48,7 +48,7 @@ type cpuArrays struct {
 	memory  []int16 // of cpus
 	cpus    []int16
 	ids     []int
-	columns [cpuColumnCount][]int16
+	columns [cpuColumnCount][]int32 // what idle leaves may be far below zero, where shares are odd
 }
 
 // Columns over CPUs, in the order of cpuColumns.
@@ -68,18 +68,18 @@ const (
 
 // share gives the value of a column for CPU i of the row.
 func (c *cpuArrays) share(column, i int) float64 {
-	return share(sampleOf(c.columns[column], i, null16))
+	return fraction(sampleOf(c.columns[column], i, null32), null32, wholeShare)
 }
 
 // idle gives how much of its time CPU i was idle.
 func (c *cpuArrays) idle(i int) float64 {
-	rest := sampleOf(c.columns[cpuRest], i, null16)
-	if rest == null16 {
+	rest := sampleOf(c.columns[cpuRest], i, null32)
+	if rest == null32 {
 		return math.NaN()
 	}
 	idle := wholeShare - int(rest)
 	for _, column := range c.columns[:cpuRest] {
-		if v := sampleOf(column, i, null16); v != null16 {
+		if v := sampleOf(column, i, null32); v != null32 {
 			idle -= int(v)
 		}
 	}
@@ -87,12 +87,12 @@ func (c *cpuArrays) idle(i int) float64 {
 }
 
 // read reads the columns over CPUs.
-func (c *cpuArrays) read(r *rowReader, memory *[cpuColumnCount][]int16) (err error) {
+func (c *cpuArrays) read(r *rowReader, memory *[cpuColumnCount][]int32) (err error) {
 	c.cpus = r.int2s(c.memory)
 	c.memory = keep(c.memory, c.cpus)
 	n := len(c.cpus)
 	for i := range c.columns {
-		c.columns[i] = packedInts(r, memory[i], null16)
+		c.columns[i] = packedInts(r, memory[i], null32)
 		memory[i] = keep(memory[i], c.columns[i])
 		if c.cpus == nil && len(c.columns[i]) > 0 {
 			n = len(c.columns[i])
@@ -122,7 +122,7 @@ func (c *cpuArrays) peaks(i int) *domain.CPUPeaks {
 func (f *feed) cpuSamples(ctx context.Context) error {
 	q := f.intervals(f.src.of(cpuSamples, cpuColumns))
 	var row cpuArrays
-	var memory [cpuColumnCount][]int16
+	var memory [cpuColumnCount][]int32
 	q.add("ORDER BY at, length_us")
 	return f.read(ctx, cpuSamples.name, q, func(r *rowReader) error {
 		at, length := r.end()

@@ -9,7 +9,7 @@ import (
 
 // Packed numbers are what columns hold that have a number for each CPU, line,
 // device or sample: a bytea, which the SQL function corewait_numbers gives as
-// int8[] (migrations/00004_samples.sql). ADR 13 says why, and what it saves.
+// int8[] (migrations/00004_samples.sql). ADR 16 says why, and what it saves.
 //
 // The empty list is no bytes. Else:
 //

@@ -23,10 +23,10 @@ import (
 // storedReadings counts what is in the tables, one by one: intervals of interrupts,
 // samples of threads, devices of disk rows.
 const storedReadings = `
-	SELECT (SELECT coalesce(sum(cardinality(counts) / cpu_count), 0) FROM interrupt_samples) + (SELECT count(*) FROM device_samples)
+	SELECT (SELECT coalesce(sum(intervals), 0) FROM interrupt_samples) + (SELECT count(*) FROM device_samples)
 	     + (SELECT count(*) FROM softirq_samples) + (SELECT count(*) FROM cpu_samples) + (SELECT count(*) FROM system_samples)
-	     + (SELECT coalesce(sum(cardinality(device_ids)), 0) FROM disk_samples)
-	     + (SELECT coalesce(sum(n), 0) FROM placement_samples, unnest(run_samples) AS n)`
+	     + (SELECT coalesce(sum(cardinality(corewait_numbers(device_ids))), 0) FROM disk_samples)
+	     + (SELECT coalesce(sum(n), 0) FROM placement_samples, unnest(corewait_numbers(run_samples)) AS n)`
 
 // fleet is many agents that push every ten seconds, spread over them.
 type fleet struct {

@@ -25,19 +25,20 @@ func (f *feed) placement(m *corewaitv1.PlacementRun) error {
 	for i, after := range m.GetAfterUs() {
 		before := us
 		us += int64(after) //nolint:gosec // checkRun
-		if p.At, err = f.instant(us); err != nil {
+		at, err := f.instant(us)
+		if err != nil {
 			return err
 		}
-		p.Interval = 0
+		p.At, p.Interval = domain.RoundSampled(at), 0
 		switch {
 		case i > 0:
 			from, to, err := f.interval(before, us)
 			if err != nil {
 				return err
 			}
-			p.Interval = to.Sub(from)
+			p.Interval = domain.RoundSampled(to).Sub(domain.RoundSampled(from))
 		case m.GetFirstIntervalUs() > 0:
-			p.Interval = p.At.Sub(first)
+			p.Interval = p.At.Sub(domain.RoundSampled(first))
 		}
 		fill(&p, m, i)
 		if err := f.to.Placement(p); err != nil {

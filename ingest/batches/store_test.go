@@ -189,14 +189,14 @@ func (a *agent) thread(i int, from float64) {
 		}
 		at := a.at(from + tick + a.random.Float64()/1_000)
 		p := domain.Placement{
-			At: at, PID: 4_711 + i, TID: 4_711 + i, Command: []string{"ora_lgwr_ORDP1", "ora_lg00_ORDP1", "ora_lms0_ORDP1"}[i], CPU: cpu, State: "RSD\x00"[a.random.IntN(4)],
+			At: domain.RoundSampled(at), PID: 4_711 + i, TID: 4_711 + i, Command: []string{"ora_lgwr_ORDP1", "ora_lg00_ORDP1", "ora_lms0_ORDP1"}[i], CPU: cpu, State: "RSD\x00"[a.random.IntN(4)],
 			CPUShare: math.NaN(), WaitShare: math.NaN(), Exec: -1, RunDelay: -1, Voluntary: -1, Involuntary: -1, Policy: policy,
 		}
 		if !a.last[i].IsZero() && !a.one(60) {
-			p.Interval = at.Sub(a.last[i])
+			p.Interval = p.At.Sub(a.last[i])
 			p.Exec, p.RunDelay, p.Voluntary, p.Involuntary = a.duration(time.Millisecond), a.duration(time.Millisecond), a.count(), a.count()
 		}
-		a.last[i] = at
+		a.last[i] = p.At
 		if a.one(20) {
 			cpu = a.random.IntN(4)
 		}

@@ -195,7 +195,7 @@ func (a *agent) find(conn *pgx.Conn, n int) []found {
 	all := make([]found, n+1)
 	rows, err := conn.Query(a.t.Context(), `
 		SELECT 'receipt', seq, rows FROM receipts WHERE node_id = $1 AND spool_id = $2
-		UNION ALL SELECT 'interrupt', 1 + floor(extract(epoch FROM at - $3) / $4)::int8, cardinality(counts) / cpu_count FROM interrupt_samples WHERE node_id = $1
+		UNION ALL SELECT 'interrupt', 1 + floor(extract(epoch FROM at - $3) / $4)::int8, intervals FROM interrupt_samples WHERE node_id = $1
 		UNION ALL SELECT 'device', 1 + floor(extract(epoch FROM at - $3) / $4)::int8, 0 FROM device_samples WHERE node_id = $1
 		UNION ALL SELECT 'placement', 1 + floor(extract(epoch FROM at - $3) / $4)::int8, 0 FROM placement_samples WHERE node_id = $1
 		UNION ALL SELECT 'system', 1 + floor(extract(epoch FROM at - $3) / $4)::int8, extract(microseconds FROM at)::int8 % 1000000 FROM system_samples WHERE node_id = $1`,
