@@ -114,6 +114,9 @@ func serve(ctx context.Context, f *configFlags, c *config.Config, stderr io.Writ
 		Config: c, Hangup: hangup, Version: version(), Log: log, Level: level,
 		Started: func(s *service.Service) {
 			log.InfoContext(ctx, "listening", "agents", s.Agents, "people", s.People, "version", version())
+			if s.Private != "" {
+				log.InfoContext(ctx, "private database, for the same user's other commands", databaseEnv, s.Private)
+			}
 		},
 	}
 	if f.file != "" {

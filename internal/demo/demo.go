@@ -93,9 +93,9 @@ func Run(ctx context.Context, o Options) (err error) {
 func examine(ctx context.Context, s *service.Service, c *config.Config, o *Options) {
 	o.Say("corewait doctor on it:")
 	checks := doctor.Examine(ctx, doctor.Options{
-		Address: s.Database, Schedules: service.Schedules(c), Raw: c.Retention.Raw, MaxClockOffset: c.Agents.MaxClockOffset, Now: time.Now,
+		Address: s.Private, Schedules: service.Schedules(c), Raw: c.Retention.Raw, MaxClockOffset: c.Agents.MaxClockOffset, Now: time.Now,
 		Open: func(ctx context.Context) (*store.Store, error) {
-			return store.Open(ctx, store.Options{URL: s.Database})
+			return store.Open(ctx, store.Options{URL: s.Private})
 		},
 	})
 	for _, check := range checks {

@@ -14,7 +14,7 @@ import (
 // database is where rows are kept: a server of others, or a private one.
 type database struct {
 	private *embedded.Server // nil: others run it
-	url     string
+	url     string           // of the private one
 }
 
 // ended is closed when the private server has ended by itself.
@@ -50,7 +50,7 @@ func (s *parts) openDatabase(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.database.private = server
+		s.database.private, s.database.url = server, server.URL()
 		options.URL, options.Pooler = server.URL(), false
 		if err := store.MigrateUp(ctx, options.URL, store.MigrateOptions{Timescale: c.Database.Timescale, Limit: migrationLimit}); err != nil {
 			return err
@@ -62,7 +62,6 @@ func (s *parts) openDatabase(ctx context.Context) error {
 		}
 		options.URL = url
 	}
-	s.database.url = options.URL
 	var err error
 	s.store, err = store.Open(ctx, options)
 	s.names = newNames(s.store)

@@ -42,9 +42,10 @@ type Options struct {
 type Service struct {
 	// Agents and People are where the listeners are: "https://127.0.0.1:7740".
 	Agents, People string
-	// Store is the database of the service, Database its address.
-	Store    *store.Store
-	Database string
+	Store          *store.Store
+	// Private is the address of a private database, which holds no secret; "" where
+	// others run it.
+	Private string
 	// RunNow runs a job at once.
 	RunNow func(ctx context.Context, job string) error
 }
@@ -69,7 +70,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		}
 	}
 	if o.Started != nil {
-		o.Started(&Service{Agents: s.agents.address(), People: s.people.address(), Store: s.store, Database: s.database.url, RunNow: s.runner.RunNow})
+		o.Started(&Service{Agents: s.agents.address(), People: s.people.address(), Store: s.store, Private: s.database.url, RunNow: s.runner.RunNow})
 	}
 	return s.wait(ctx)
 }
