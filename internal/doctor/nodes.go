@@ -118,7 +118,12 @@ func (e *examination) covered(n store.Node, sources []store.SourceCoverage) {
 	instances := map[int][]string{}
 	placed := false
 	for _, s := range sources {
-		text := fmt.Sprintf("%s %s", strings.TrimSpace(s.Source+" "+s.Detail), percent(s.Observed, coverageWindow))
+		text := strings.TrimSpace(s.Source+" "+s.Detail) + " "
+		if s.Observed < 0 { // rows are there only where somebody waited
+			text += "last " + ago(e.now.Sub(s.Last)) + " ago"
+		} else {
+			text += percent(s.Observed, coverageWindow)
+		}
 		if s.Instance < 0 {
 			host = append(host, text)
 			placed = placed || s.Source == "placement"
