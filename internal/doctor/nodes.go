@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,6 +119,9 @@ func (e *examination) covered(n store.Node, sources []store.SourceCoverage) {
 	instances := map[int][]string{}
 	placed := false
 	for _, s := range sources {
+		if s.Source == "waits" && !watched(s.Detail) {
+			continue
+		}
 		text := strings.TrimSpace(s.Source+" "+s.Detail) + " "
 		if s.Observed < 0 { // rows are there only where somebody waited
 			text += "last " + ago(e.now.Sub(s.Last)) + " ago"
@@ -149,6 +153,16 @@ func (e *examination) covered(n store.Node, sources []store.SourceCoverage) {
 	if len(host) > 0 && len(instances) == 0 {
 		e.sayf("coverage "+n.Name+" waits", Warning, "none of an instance in the last 24 hours: stalls cannot be seen")
 	}
+}
+
+// watched says whether sessions that wait for an event are what corewait is about.
+func watched(event string) bool {
+	for _, w := range domain.Watches() {
+		if slices.Contains(w.Events, event) {
+			return true
+		}
+	}
+	return false
 }
 
 func percent(part, whole time.Duration) string {
