@@ -106,7 +106,7 @@ func (a *agent) batch(sequence, attempt int) ([]byte, error) {
 		return nil, err
 	}
 	b := e.Batch()
-	b.SpoolId, b.Sequence, b.BootId, b.Hostname, b.AgentVersion = a.spool[:], uint64(sequence), a.boot, a.name, "test" //nolint:gosec // positive
+	b.SpoolId, b.Sequence, b.BootId, b.Hostname, b.AgentVersion = a.spool[:], uint64(sequence), a.boot, a.name, "test"
 	return api.Marshal(b)
 }
 
@@ -146,7 +146,7 @@ func (a *agent) push(ctx context.Context, to string, sequence, attempt int) (*co
 	if err := proto.Unmarshal(text, ack); err != nil {
 		return nil, err
 	}
-	if ack.GetSequence() != uint64(sequence) { //nolint:gosec // positive
+	if ack.GetSequence() != uint64(sequence) {
 		return nil, fmt.Errorf("batch %d was acknowledged as %d", sequence, ack.GetSequence())
 	}
 	return ack, nil

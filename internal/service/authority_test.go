@@ -29,7 +29,7 @@ func newAuthority(t *testing.T, name string) *authority {
 	t.Helper()
 	a := &authority{t: t, name: name}
 	pair := a.sign(x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
-	a.cert, a.key = pair.Leaf, pair.PrivateKey.(*ecdsa.PrivateKey) //nolint:forcetypeassert // sign made it
+	a.cert, a.key = pair.Leaf, pair.PrivateKey.(*ecdsa.PrivateKey)
 	return a
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds what a test waits for.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // logged takes a log, of which it keeps the last part.
 type logged struct {
@@ -229,7 +229,7 @@ func privateFolder(t *testing.T) string {
 			t.Error(err)
 		}
 	})
-	if err := os.Chmod(folder, 0o711); err != nil { //nolint:gosec // as said
+	if err := os.Chmod(folder, 0o711); err != nil {
 		t.Fatal(err)
 	}
 	return folder

@@ -79,7 +79,7 @@ func TestServiceAndServerKilledUnderLoadLoseAndDoubleNothing(t *testing.T) {
 	for i, a := range agents {
 		pushing.Go(func() { histories[i] = r.push(a) })
 	}
-	count := r.killAtRandom(int(min(kills, 1e6)), rand.New(rand.NewPCG(seed, 9))) //nolint:gosec // bounded; no secret
+	count := r.killAtRandom(int(min(kills, 1e6)), rand.New(rand.NewPCG(seed, 9)))
 	close(r.done)
 	pushing.Wait()
 	starts, early := r.service.terminate()

@@ -3,10 +3,12 @@ package service_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +18,19 @@ import (
 	"github.com/corewait/corewait/internal/testdb"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(testdb.Main(cleaned{m})) }
+// atOnce is how many tests run at the same time, at least: they wait for ticks,
+// leases and servers more than they compute.
+const atOnce = 8
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if n := flag.Lookup("test.parallel"); n != nil {
+		if now, err := strconv.Atoi(n.Value.String()); err == nil && now < atOnce {
+			_ = n.Value.Set(strconv.Itoa(atOnce)) // a number
+		}
+	}
+	goleak.VerifyTestMain(testdb.Main(cleaned{m}))
+}
 
 // cleaned removes what the tests built.
 type cleaned struct{ tests interface{ Run() int } }
@@ -66,7 +80,7 @@ func build() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), buildPatience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, goProgram, "build", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(built.folder, "corewait"), "github.com/corewait/corewait/cmd/corewait") //nolint:gosec // our own
+	cmd := exec.CommandContext(ctx, goProgram, "build", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(built.folder, "corewait"), "github.com/corewait/corewait/cmd/corewait")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		built.err = fmt.Errorf("go build: %w\n%s", err, out)

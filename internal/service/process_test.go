@@ -46,7 +46,7 @@ func configuration(t *testing.T, more string) string {
 // serve starts a process on a database. It does not wait until that listens.
 func serve(program, file, address string) (*process, error) {
 	p := &process{log: &logged{}, listening: make(chan struct{}), ended: make(chan struct{})}
-	p.cmd = exec.Command(program, "serve", "--config", file) //nolint:gosec,noctx // our own; it is ended by its methods
+	p.cmd = exec.Command(program, "serve", "--config", file)
 	p.cmd.Env = append(os.Environ(), config.URLVariable+"="+address)
 	output, err := p.cmd.StderrPipe()
 	if err != nil {
@@ -86,8 +86,12 @@ func (p *process) follow(output io.Reader) {
 	for {
 		line, err := lines.ReadBytes('\n')
 		_, _ = p.log.Write(line) // never fails
-		var said struct{ Msg, Agents, People string }
-		if json.Unmarshal(line, &said) == nil && said.Msg == "listening" {
+		var said struct {
+			Message string `json:"msg"`
+			Agents  string `json:"agents"`
+			People  string `json:"people"`
+		}
+		if json.Unmarshal(line, &said) == nil && said.Message == "listening" {
 			p.agents, p.people = said.Agents, said.People
 			close(p.listening)
 		}
@@ -138,7 +142,7 @@ type guard struct {
 // watch starts a guard. Its input ends when this process does; a line of it says
 // that the other one has ended.
 func watch(pid int) (*guard, error) {
-	g := &guard{cmd: exec.Command("/bin/sh", "-c", `trap '' INT TERM HUP QUIT; read -r _ || kill -9 "$1"`, "sh", strconv.Itoa(pid))} //nolint:gosec,noctx // it must outlive this process
+	g := &guard{cmd: exec.Command("/bin/sh", "-c", `trap '' INT TERM HUP QUIT; read -r _ || kill -9 "$1"`, "sh", strconv.Itoa(pid))}
 	var err error
 	if g.input, err = g.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -185,7 +189,7 @@ func TestAProcessWhoseDatabaseIsAwayEndsWithOneLine(t *testing.T) {
 	corewait := program(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, corewait, "serve", "--config", configuration(t, "")) //nolint:gosec // our own
+	cmd := exec.CommandContext(ctx, corewait, "serve", "--config", configuration(t, ""))
 	cmd.Env = append(os.Environ(), config.URLVariable+"=postgres://corewait:hidden@localhost:1/corewait")
 	out, err := cmd.CombinedOutput()
 	var status *exec.ExitError

@@ -21,7 +21,7 @@ func TestWhatCannotStartSaysWhyInOneLine(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = taken.Close() })
 	open := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(open, []byte(strings.Repeat("x", 32)), 0o644); err != nil { //nolint:gosec // on purpose
+	if err := os.WriteFile(open, []byte(strings.Repeat("x", 32)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {

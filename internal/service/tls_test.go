@@ -59,7 +59,7 @@ func TestListenersSpeakTLSToWhoKnowsTheAuthority(t *testing.T) {
 		t.Errorf("a push without TLS: %v", err)
 	}
 	old := ours.transport()
-	old.TLSClientConfig.MinVersion, old.TLSClientConfig.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 //nolint:gosec // is to be refused
+	old.TLSClientConfig.MinVersion, old.TLSClientConfig.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	a.use(old)
 	if _, err := a.push(t.Context(), r.Agents, 2, 1); err == nil || !strings.Contains(err.Error(), "protocol version") {
 		t.Errorf("a push over TLS 1.1: %v", err)
@@ -151,7 +151,7 @@ func shown(a *authority, address string) *x509.Certificate {
 		a.t.Fatal(err)
 	}
 	defer conn.Close()
-	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0] //nolint:forcetypeassert // what such a Dialer gives
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0]
 }
 
 func TestCertificatesAreReadAgainAndConnectionsGoOn(t *testing.T) {
