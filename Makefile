@@ -4,6 +4,7 @@ LINT      := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME  ?=
 SIM       ?= 1520
 KILLS     ?= 50
+WEEKS     ?= 4
 export CGO_ENABLED ?= 0
 
 SHELL := /bin/bash
@@ -34,8 +35,9 @@ test: ## run all tests; what was skipped is shown, the whole log is out/test.log
 	status=$${PIPESTATUS[0]}; [ $$status = 0 ] || grep -vE '^(=== |    --- PASS|--- PASS|PASS$$)' out/test.log; exit $$status
 
 .PHONY: campaign
-campaign: ## kill the database KILLS times under load and count its rows (needs PostgreSQL; about 3 minutes)
-	@set -o pipefail; COREWAIT_KILLS=$(KILLS) $(GO) test -v -count 1 -timeout 2h -run KilledUnderLoad ./store | grep -vE '^=== '
+campaign: ## kill database and service KILLS times under load, review WEEKS of null and guilty weeks; all counted (needs PostgreSQL; about 25 minutes)
+	@set -o pipefail; COREWAIT_KILLS=$(KILLS) $(GO) test -v -count 1 -timeout 2h -p 1 -run KilledUnderLoad ./store ./internal/service | grep -vE '^=== '
+	@set -o pipefail; COREWAIT_WEEKS=$(WEEKS) $(GO) test -v -count 1 -timeout 3h -run 'InnocentWeeks|GuiltyWeeks' ./review | grep -vE '^=== '
 
 .PHONY: race
 race: ## run all tests under the race detector (needs a C compiler)
