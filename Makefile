@@ -31,7 +31,7 @@ generate: ## make the Go code of the wire contract (needs buf 1.75)
 test: ## run all tests; what was skipped is shown, the whole log is out/test.log
 	$(GO) vet ./...
 	@mkdir -p out
-	@$(GO) test -v ./... 2>&1 | tee out/test.log | grep --line-buffered -E '^(ok|FAIL|panic:)|SKIPPED|kill -9:'; \
+	@$(GO) test -v -timeout 20m ./... 2>&1 | tee out/test.log | grep --line-buffered -E '^(ok|FAIL|panic:)|SKIPPED|kill -9:'; \
 	status=$${PIPESTATUS[0]}; [ $$status = 0 ] || grep -vE '^(=== |    --- PASS|--- PASS|PASS$$)' out/test.log; exit $$status
 
 .PHONY: campaign
