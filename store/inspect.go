@@ -36,3 +36,16 @@ func (s *Store) MissingPartitions(ctx context.Context, from, to time.Time) (name
 	})
 	return names, err
 }
+
+// NodeNames gives the names of all nodes by their numbers.
+func (s *Store) NodeNames(ctx context.Context) (map[NodeID]string, error) {
+	nodes, err := All(func(p Page) ([]Node, Cursor, error) { return s.Nodes(ctx, p) })
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[NodeID]string, len(nodes))
+	for _, n := range nodes {
+		names[n.ID] = n.Name
+	}
+	return names, nil
+}

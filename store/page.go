@@ -82,6 +82,21 @@ func (c Cursor) read(list string, key ...any) (ok bool, err error) {
 	return true, nil
 }
 
+// All reads a list to its end, page by page: for lists that are short by nature.
+func All[T any](list func(Page) ([]T, Cursor, error)) ([]T, error) {
+	var all []T
+	for after := Cursor(""); ; {
+		page, next, err := list(Page{After: after})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if after = next; after == "" {
+			return all, nil
+		}
+	}
+}
+
 // query is a statement whose conditions depend on what is asked for.
 type query struct {
 	sql  strings.Builder

@@ -62,30 +62,6 @@ type agent struct {
 	Retimed       bool      `json:"retimed"`
 }
 
-// names gives the nodes' names by their numbers.
-func (s *site) names(ctx context.Context) (map[store.NodeID]string, error) {
-	names := map[store.NodeID]string{}
-	err := pages(func(p store.Page) (store.Cursor, error) {
-		page, next, err := s.st.Nodes(ctx, p)
-		for _, n := range page {
-			names[n.ID] = n.Name
-		}
-		return next, err
-	})
-	return names, err
-}
-
-// pages reads a list that is short by nature to its end.
-func pages(read func(store.Page) (store.Cursor, error)) error {
-	for after := store.Cursor(""); ; {
-		next, err := read(store.Page{After: after})
-		if err != nil || next == "" {
-			return err
-		}
-		after = next
-	}
-}
-
 func (s *site) findings(r *http.Request) (any, error) {
 	q, err := s.query(r)
 	if err != nil {
@@ -120,7 +96,7 @@ func findingOf(h *store.FindingHead, names map[store.NodeID]string) finding {
 
 // finding answers with the document of corewait analyze --json.
 func (s *site) finding(r *http.Request) (any, error) {
-	names, err := s.names(r.Context())
+	names, err := s.st.NodeNames(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -190,46 +166,40 @@ func (s *site) incident(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.names(ctx)
+	names, err := s.st.NodeNames(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := []finding{}
-	err = pages(func(p store.Page) (store.Cursor, error) {
-		heads, next, err := s.st.Findings(ctx, store.FindingFilter{Incident: id}, p)
-		for i := range heads {
-			list = append(list, findingOf(&heads[i], names))
-		}
-		return next, err
+	heads, err := store.All(func(p store.Page) ([]store.FindingHead, store.Cursor, error) {
+		return s.st.Findings(ctx, store.FindingFilter{Incident: id}, p)
 	})
+	list := make([]finding, 0, len(heads))
+	for i := range heads {
+		list = append(list, findingOf(&heads[i], names))
+	}
 	return map[string]any{"schema": "corewait/incident/v1", "nodes": incidentsOf(found, names), "findings": list}, err
 }
 
 func (s *site) nodes(r *http.Request) (any, error) {
-	agents := map[store.NodeID][]agent{}
-	err := pages(func(p store.Page) (store.Cursor, error) {
-		page, next, err := s.st.Agents(r.Context(), p)
-		for _, a := range page {
-			v := agent{Version: a.Version, SeenAt: a.SeenAt, Synchronized: a.Synchronized, Retimed: a.Retimed}
-			if a.ClockOffset != nil {
-				ms := float64(a.ClockOffset.Microseconds()) / 1e3
-				v.ClockOffsetMS = &ms
-			}
-			agents[a.Node] = append(agents[a.Node], v)
-		}
-		return next, err
-	})
+	ctx := r.Context()
+	states, err := store.All(func(p store.Page) ([]store.AgentState, store.Cursor, error) { return s.st.Agents(ctx, p) })
 	if err != nil {
 		return nil, err
 	}
-	list := []node{}
-	err = pages(func(p store.Page) (store.Cursor, error) {
-		page, next, err := s.st.Nodes(r.Context(), p)
-		for _, n := range page {
-			list = append(list, node{Name: n.Name, Agents: append([]agent{}, agents[n.ID]...)})
+	agents := map[store.NodeID][]agent{}
+	for _, a := range states {
+		v := agent{Version: a.Version, SeenAt: a.SeenAt, Synchronized: a.Synchronized, Retimed: a.Retimed}
+		if a.ClockOffset != nil {
+			ms := float64(a.ClockOffset.Microseconds()) / 1e3
+			v.ClockOffsetMS = &ms
 		}
-		return next, err
-	})
+		agents[a.Node] = append(agents[a.Node], v)
+	}
+	nodes, err := store.All(func(p store.Page) ([]store.Node, store.Cursor, error) { return s.st.Nodes(ctx, p) })
+	list := make([]node, 0, len(nodes))
+	for _, n := range nodes {
+		list = append(list, node{Name: n.Name, Agents: append([]agent{}, agents[n.ID]...)})
+	}
 	return map[string]any{"schema": "corewait/nodes/v1", "nodes": list}, err
 }
 
@@ -298,7 +268,7 @@ const mostListed = 1000
 func (s *site) query(r *http.Request) (*query, error) {
 	q := &query{r: r}
 	var err error
-	if q.names, err = s.names(r.Context()); err != nil {
+	if q.names, err = s.st.NodeNames(r.Context()); err != nil {
 		return nil, err
 	}
 	if name := q.text("node"); name != "" {

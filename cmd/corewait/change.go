@@ -66,7 +66,7 @@ func known(ctx context.Context, st *store.Store, name string) (store.NodeID, err
 	if name == "" {
 		return 0, nil
 	}
-	names, err := nodeNames(ctx, st)
+	names, err := st.NodeNames(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -124,27 +124,22 @@ func (f *changeFlags) list(ctx context.Context, st *store.Store, stdout io.Write
 	if filter.Window, err = f.window(); err != nil {
 		return err
 	}
-	names, err := nodeNames(ctx, st)
+	names, err := st.NodeNames(ctx)
 	if err != nil {
 		return err
 	}
-	list := []changeDocument{}
-	for after := store.Cursor(""); ; {
-		changes, next, err := st.Changes(ctx, filter, store.Page{After: after})
-		if err != nil {
-			return err
+	changes, err := store.All(func(p store.Page) ([]store.Change, store.Cursor, error) { return st.Changes(ctx, filter, p) })
+	if err != nil {
+		return err
+	}
+	list := make([]changeDocument, 0, len(changes))
+	for _, c := range changes {
+		d := changeDocument{ID: c.ID, At: c.At, Title: c.Title, Detail: c.Detail, RecordedAt: c.RecordedAt, RecordedBy: c.RecordedBy}
+		if c.Node != 0 {
+			name := names[c.Node]
+			d.Node = &name
 		}
-		for _, c := range changes {
-			d := changeDocument{ID: c.ID, At: c.At, Title: c.Title, Detail: c.Detail, RecordedAt: c.RecordedAt, RecordedBy: c.RecordedBy}
-			if c.Node != 0 {
-				name := names[c.Node]
-				d.Node = &name
-			}
-			list = append(list, d)
-		}
-		if after = next; after == "" {
-			break
-		}
+		list = append(list, d)
 	}
 	if f.json {
 		e := json.NewEncoder(stdout)

@@ -110,28 +110,24 @@ func createToken(ctx context.Context, d *database, node, file string, stdout io.
 
 func listTokens(ctx context.Context, d *database, stdout io.Writer) error {
 	return withStore(ctx, d, func(st *store.Store) error {
-		names, err := nodeNames(ctx, st)
+		names, err := st.NodeNames(ctx)
 		if err != nil {
 			return err
 		}
 		w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "TOKEN\tNODE\tCREATED\tLAST USED\tSTATE")
-		for after := store.Cursor(""); ; {
-			tokens, next, err := st.Tokens(ctx, store.Page{After: after})
-			if err != nil {
-				return err
-			}
-			for _, t := range tokens {
-				state := "valid"
-				if !t.RevokedAt.IsZero() {
-					state = "revoked " + minute(t.RevokedAt)
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", report.Clean(t.ID), report.Clean(names[t.Node]), minute(t.CreatedAt), minute(t.LastUsedAt), state)
-			}
-			if after = next; after == "" {
-				return w.Flush()
-			}
+		tokens, err := store.All(func(p store.Page) ([]store.Token, store.Cursor, error) { return st.Tokens(ctx, p) })
+		if err != nil {
+			return err
 		}
+		for _, t := range tokens {
+			state := "valid"
+			if !t.RevokedAt.IsZero() {
+				state = "revoked " + minute(t.RevokedAt)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", report.Clean(t.ID), report.Clean(names[t.Node]), minute(t.CreatedAt), minute(t.LastUsedAt), state)
+		}
+		return w.Flush()
 	})
 }
 
@@ -141,21 +137,4 @@ func minute(t time.Time) string {
 		return "never"
 	}
 	return t.UTC().Format("2006-01-02T15:04Z")
-}
-
-// nodeNames gives all nodes' names by their numbers.
-func nodeNames(ctx context.Context, st *store.Store) (map[store.NodeID]string, error) {
-	names := map[store.NodeID]string{}
-	for after := store.Cursor(""); ; {
-		nodes, next, err := st.Nodes(ctx, store.Page{After: after})
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range nodes {
-			names[n.ID] = n.Name
-		}
-		if after = next; after == "" {
-			return names, nil
-		}
-	}
 }

@@ -146,22 +146,9 @@ func asInput(err error) error {
 	return err
 }
 
-// pageOfNodes is how many nodes of a collection are listed at once.
-const pageOfNodes = 500
-
 // collectedNodes gives the nodes that a collection holds.
 func collectedNodes(ctx context.Context, st *store.Store, id store.CollectionID) ([]store.CollectedNode, error) {
-	var all []store.CollectedNode
-	for after := store.Cursor(""); ; {
-		page, next, err := st.CollectionNodes(ctx, id, store.Page{After: after, Limit: pageOfNodes})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-		if after = next; after == "" {
-			return all, nil
-		}
-	}
+	return store.All(func(p store.Page) ([]store.CollectedNode, store.Cursor, error) { return st.CollectionNodes(ctx, id, p) })
 }
 
 // storedNodes gives the nodes of a collection that were asked for.

@@ -132,18 +132,14 @@ func RunLiveNode(ctx context.Context, st *store.Store, o Options) (*Result, erro
 	if v.Node == "" || v.from.IsZero() || v.to.IsZero() {
 		return nil, usage("--live needs --node, --from and --to: what agents push has no end")
 	}
-	for after := store.Cursor(""); ; {
-		page, next, err := st.Nodes(ctx, store.Page{After: after, Limit: pageOfNodes})
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range page {
-			if series.ShortHost(n.Name) == series.ShortHost(v.Node) {
-				return RunLive(ctx, st, n, domain.Window{From: v.from, To: v.to}, o)
-			}
-		}
-		if after = next; after == "" {
-			return nil, fmt.Errorf("%w: --node %s: the store has no such node", ErrInput, v.Node)
+	nodes, err := store.All(func(p store.Page) ([]store.Node, store.Cursor, error) { return st.Nodes(ctx, p) })
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range nodes {
+		if series.ShortHost(n.Name) == series.ShortHost(v.Node) {
+			return RunLive(ctx, st, n, domain.Window{From: v.from, To: v.to}, o)
 		}
 	}
+	return nil, fmt.Errorf("%w: --node %s: the store has no such node", ErrInput, v.Node)
 }

@@ -148,15 +148,9 @@ func (e *examination) partitions(ctx context.Context) error {
 }
 
 func (e *examination) listNodes(ctx context.Context) error {
-	for after := store.Cursor(""); ; {
-		page, next, err := e.st.Nodes(ctx, store.Page{After: after})
-		if err != nil {
-			return err
-		}
-		e.nodes = append(e.nodes, page...)
-		if after = next; after == "" {
-			break
-		}
+	var err error
+	if e.nodes, err = store.All(func(p store.Page) ([]store.Node, store.Cursor, error) { return e.st.Nodes(ctx, p) }); err != nil {
+		return err
 	}
 	if len(e.nodes) == 0 {
 		e.sayf("nodes", Warning, "none yet: corewait token create NODE makes an agent's credential")
@@ -213,30 +207,26 @@ func (e *examination) job(state store.JobState) {
 
 // backlog tells how much waits to be reviewed.
 func (e *examination) backlog(ctx context.Context) error {
-	n, oldest := 0, time.Duration(0)
+	oldest := time.Duration(0)
 	before := e.now.Add(-time.Hour)
-	for after := store.Cursor(""); ; {
-		page, next, err := e.st.DirtyWindows(ctx, store.ScopeHour, before, store.Page{After: after})
-		if err != nil {
-			return err
-		}
-		for _, w := range page {
-			n++
-			oldest = max(oldest, w.Waiting)
-		}
-		if after = next; after == "" {
-			break
-		}
+	windows, err := store.All(func(p store.Page) ([]store.DirtyWindow, store.Cursor, error) {
+		return e.st.DirtyWindows(ctx, store.ScopeHour, before, p)
+	})
+	if err != nil {
+		return err
+	}
+	for _, w := range windows {
+		oldest = max(oldest, w.Waiting)
 	}
 	state := OK
 	if oldest > time.Hour {
 		state = Warning
 	}
-	if n == 0 {
+	if len(windows) == 0 {
 		e.sayf("review", OK, "no hour that is over waits to be reviewed")
 		return nil
 	}
-	e.sayf("review", state, "%d hours that are over wait to be reviewed, the longest for %s", n, ago(oldest))
+	e.sayf("review", state, "%d hours that are over wait to be reviewed, the longest for %s", len(windows), ago(oldest))
 	return nil
 }
 

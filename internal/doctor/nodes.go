@@ -21,19 +21,14 @@ const (
 )
 
 func (e *examination) agents(ctx context.Context) error {
+	states, err := store.All(func(p store.Page) ([]store.AgentState, store.Cursor, error) { return e.st.Agents(ctx, p) })
+	if err != nil {
+		return err
+	}
 	agents := map[store.NodeID][]store.AgentState{}
-	for after := store.Cursor(""); ; {
-		page, next, err := e.st.Agents(ctx, store.Page{After: after})
-		if err != nil {
-			return err
-		}
-		for _, a := range page {
-			if e.now.Sub(a.SeenAt) < forgottenAgent {
-				agents[a.Node] = append(agents[a.Node], a)
-			}
-		}
-		if after = next; after == "" {
-			break
+	for _, a := range states {
+		if e.now.Sub(a.SeenAt) < forgottenAgent {
+			agents[a.Node] = append(agents[a.Node], a)
 		}
 	}
 	for _, n := range e.nodes {

@@ -32,7 +32,7 @@ func (n *names) name(ctx context.Context, id store.NodeID) (string, error) {
 	if name, ok := n.remembered(id); ok { // who had the turn before has learnt it
 		return name, nil
 	}
-	known, err := n.read(ctx)
+	known, err := n.st.NodeNames(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -50,20 +50,4 @@ func (n *names) remembered(id store.NodeID) (name string, ok bool) {
 	defer n.mu.Unlock()
 	name, ok = n.known[id]
 	return name, ok
-}
-
-func (n *names) read(ctx context.Context) (map[store.NodeID]string, error) {
-	known := map[store.NodeID]string{}
-	for after := store.Cursor(""); ; {
-		page, next, err := n.st.Nodes(ctx, store.Page{After: after})
-		if err != nil {
-			return nil, err
-		}
-		for _, node := range page {
-			known[node.ID] = node.Name
-		}
-		if after = next; after == "" {
-			return known, nil
-		}
-	}
 }
