@@ -76,7 +76,9 @@ func options(paths ...string) analysis.Options {
 // receive puts a node's files beside what agents push.
 func (f *fixture) receive(path string) {
 	f.t.Helper()
-	if _, err := analysis.ImportLive(f.t.Context(), f.Store, filepath.Base(path), options(path)); err != nil {
+	o := options(path)
+	o.DBTimezone = "UTC" // of the scenarios here; Oracle's files alone do not tell
+	if _, err := analysis.ImportLive(f.t.Context(), f.Store, filepath.Base(path), o); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -152,6 +152,12 @@ func (s *Store) checkSearchPath(ctx context.Context) error {
 // cancel what took too long, before its connection is closed.
 const cancelPatience = time.Second
 
+// CheckAddress says what is wrong with the address of a database, without asking it.
+func CheckAddress(address string) error {
+	_, err := parsePoolAddress(address)
+	return err
+}
+
 // parsePoolAddress reads the address of a pool, which may set the pool's own
 // parameters (pool_max_conns) beside those of a connection. Its errors quote the
 // address only where there is no password in it.

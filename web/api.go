@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/corewait/corewait/domain"
@@ -265,8 +267,16 @@ func (q *query) text(name string) string { return q.r.URL.Query().Get(name) }
 // mostListed bounds a page.
 const mostListed = 1000
 
+// parameters are those of lists. A mistyped one would ask for everything.
+var parameters = []string{"node", "instance", "watch", "scope", "state", "from", "to", "limit", "after"}
+
 func (s *site) query(r *http.Request) (*query, error) {
 	q := &query{r: r}
+	for name := range r.URL.Query() {
+		if !slices.Contains(parameters, name) {
+			return nil, &requestError{"there is no such parameter: " + strings.Join(parameters, ", ")}
+		}
+	}
 	var err error
 	if q.names, err = s.st.NodeNames(r.Context()); err != nil {
 		return nil, err
@@ -274,7 +284,7 @@ func (s *site) query(r *http.Request) (*query, error) {
 	if name := q.text("node"); name != "" {
 		number, known := numberOf(q.names, name)
 		if !known {
-			return nil, store.ErrNotFound
+			return nil, &requestError{"node: there is none of that name: /api/v1/nodes lists them"}
 		}
 		q.node = number
 	}
@@ -287,7 +297,7 @@ func (s *site) query(r *http.Request) (*query, error) {
 			continue
 		}
 		if *side.to, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return nil, &requestError{side.name + ": want a time as 2026-11-30T09:00:00Z"}
+			return nil, &requestError{side.name + ": want a time as 2026-11-30T09:00:00Z, or 2026-11-30T09:00:00%2B09:00"}
 		}
 	}
 	q.page.After = store.Cursor(q.text("after"))

@@ -157,18 +157,19 @@ func TestRequestsThatCannotBeAnsweredSayWhy(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, web.Options{})
 	for path, want := range map[string]string{
-		"/api/v1/findings?from=yesterday":                                        "400 from: want a time as 2026-11-30T09:00:00Z",
+		"/api/v1/findings?from=yesterday":                                        "400 from: want a time as 2026-11-30T09:00:00Z, or 2026-11-30T09:00:00%2B09:00",
 		"/api/v1/findings?from=2026-11-30T09:00:00Z&to=2026-11-30T09:00:00Z":     "400 from is not before to",
 		"/api/v1/findings?limit=1001":                                            "400 limit: want a number from 1 to 1000",
 		"/api/v1/findings?scope=month":                                           "400 scope: want incident, day, week or adhoc",
 		"/api/v1/incidents?state=closed":                                         "400 state: want open or dismissed",
+		"/api/v1/findings?nod=db1":                                               "400 there is no such parameter: node, instance, watch, scope, state, from, to, limit, after",
 		"/api/v1/findings?after=x":                                               "400 after: not the next of such a list",
-		"/api/v1/findings?node=db9":                                              "404 not found",
+		"/api/v1/findings?node=db9":                                              "400 node: there is none of that name: /api/v1/nodes lists them",
 		"/api/v1/findings/db1/7":                                                 "404 not found",
 		"/api/v1/incidents/" + store.NewUUID().String():                          "404 not found",
 		"/api/v1/findings/db9/" + s.finding.String():                             "404 not found",
 		"/api/v1/findings/..%2f..%2fetc/00000000-0000-0000-0000-000000000000":    "404 not found",
-		"/api/v1/findings?node=" + strings.Repeat("x", 600) + "&instance=%00%ff": "404 not found",
+		"/api/v1/findings?node=" + strings.Repeat("x", 600) + "&instance=%00%ff": "400 node: there is none of that name: /api/v1/nodes lists them",
 	} {
 		status, body, _ := s.get(path, "")
 		var e struct {

@@ -32,7 +32,7 @@ like that: recordings of an agent that may not push, spools of a database that
 may not be pulled from. What is there already stays.`,
 		Example: `  corewait import --collection 2026-09-15 incident/
   corewait analyze --collection 2026-09-15
-  corewait import --live --as db1 ash.csv`,
+  corewait import --live --as db1 --db-timezone Asia/Seoul ash.csv`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return fmt.Errorf("%w: name files or folders to import (see %s --help)", errFlags, c.CommandPath())
@@ -80,6 +80,8 @@ func (l liveImport) check(into analysis.Into) error {
 		return fmt.Errorf("%w: --live is not for collections: leave out --collection and --replace", errFlags)
 	case !l.on && l.as != "":
 		return fmt.Errorf("%w: --as goes with --live", errFlags)
+	case l.as != "" && !hostName.MatchString(l.as):
+		return fmt.Errorf("%w: --as %q is no host name: give what hostname -s prints on the node", errFlags, l.as)
 	}
 	return nil
 }

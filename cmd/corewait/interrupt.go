@@ -8,8 +8,21 @@ import (
 	"time"
 )
 
-// patience is how long work may take to stop by itself after a signal.
-const patience = 2 * time.Second
+// How long work may take to stop by itself after a signal. A service finishes the
+// requests and jobs under way and shuts its database down, for each of which it has
+// its own bounds.
+const (
+	patience      = 2 * time.Second
+	servePatience = 2 * time.Minute
+)
+
+// patienceFor gives how long a command may take to stop.
+func patienceFor(args []string) time.Duration {
+	if len(args) > 0 && (args[0] == "serve" || args[0] == "demo") {
+		return servePatience
+	}
+	return patience
+}
 
 // stoppedLine says that a signal ended the work.
 const stoppedLine = "stopped before it was done"

@@ -37,7 +37,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	ctx, done := interruptible(signals, patience, stderr, os.Exit)
+	ctx, done := interruptible(signals, patienceFor(args), stderr, os.Exit)
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

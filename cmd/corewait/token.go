@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"text/tabwriter"
 	"time"
 
@@ -52,6 +53,9 @@ only. The node is made where it is new; give the name that its files call it by
 				if errors.Is(err, store.ErrNotFound) {
 					return fmt.Errorf("%w: token %q: there is none: corewait token list shows all", errFlags, args[0])
 				}
+				if err == nil {
+					fmt.Fprintf(stdout, "%s is revoked\n", report.Clean(args[0]))
+				}
 				return err
 			})
 		},
@@ -79,7 +83,14 @@ func withStore(ctx context.Context, d *database, do func(*store.Store) error) er
 	return do(st)
 }
 
+// hostName is what a node may be called: its name is part of addresses and of files'
+// names (RFC 1123, with the underscore that some sites use).
+var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
+
 func createToken(ctx context.Context, d *database, node, file string, stdout io.Writer) error {
+	if !hostName.MatchString(node) {
+		return fmt.Errorf("%w: %q is no host name: give what hostname -s prints on the node", errFlags, node)
+	}
 	out := stdout
 	if file != "" {
 		f, err := os.OpenFile(filepath.Clean(file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -17,6 +17,9 @@ import (
 type Zones struct {
 	DB   *time.Location // for times that Oracle stamped; nil is UTC
 	Host *time.Location // for times that the host stamped; nil is UTC
+	// Assumed is a file whose times carry no zone and that nothing tells of: they are
+	// read as UTC for want of better. "" where there is none.
+	Assumed string
 
 	// Zones that the node's files carry, for files that no flag speaks for:
 	// where they differ, the one nearest in time is taken.
@@ -85,6 +88,12 @@ func (s *Set) ResolveZones(node string, dbFlag, hostFlag *time.Location) (Zones,
 	}
 	if hostFlag == nil {
 		z.host = preferred(hostCarried, dbCarried)
+	}
+	for _, src := range needing {
+		if src.ofOracle() && db.zone == nil || !src.ofOracle() && host.zone == nil {
+			z.Assumed = src.Name
+			break
+		}
 	}
 	return z, timezone(db, host), z.warnings(needing, db, host)
 }

@@ -63,6 +63,11 @@ func ImportLive(ctx context.Context, st *store.Store, as string, o Options) (*Im
 		if name == "" {
 			return nil, fmt.Errorf("%w: nothing names the node of these files: name it with --as", ErrInput)
 		}
+		// What agents push is in UTC: rows hours beside it would make false incidents,
+		// and nothing takes them out again.
+		if zones, _, _ := set.ResolveZones(n.Name, v.db, v.host); zones.Assumed != "" {
+			return nil, fmt.Errorf("%w: %s: times carry no zone and no other file tells it: give it with --db-timezone or --host-timezone", ErrInput, zones.Assumed)
+		}
 		if err := v.keepLive(ctx, st, set, name, n, done); err != nil {
 			return nil, err
 		}
@@ -106,6 +111,9 @@ func (v *options) readInto(ctx context.Context, to *store.Import, set *files.Set
 		if failed := new(store.OperationError); errors.As(err, &failed) {
 			return readNode{}, failed // of the store, not of the input
 		}
+		if errors.Is(err, store.ErrOutsideRetention) {
+			return readNode{}, fmt.Errorf("%w: %w: corewait import --collection keeps what is older", ErrInput, err)
+		}
 		return readNode{}, inputError(ctx, err)
 	}
 	if err := intervals.Flush(); err != nil {
@@ -136,10 +144,30 @@ func RunLiveNode(ctx context.Context, st *store.Store, o Options) (*Result, erro
 	if err != nil {
 		return nil, err
 	}
+	n, err := nodeOf(nodes, v.Node)
+	if err != nil {
+		return nil, err
+	}
+	return RunLive(ctx, st, n, domain.Window{From: v.from, To: v.to}, o)
+}
+
+// nodeOf gives the node of that name or, where none has it, the only one of that
+// short name.
+func nodeOf(nodes []store.Node, name string) (store.Node, error) {
+	var alike []store.Node
 	for _, n := range nodes {
-		if series.ShortHost(n.Name) == series.ShortHost(v.Node) {
-			return RunLive(ctx, st, n, domain.Window{From: v.from, To: v.to}, o)
+		if n.Name == name {
+			return n, nil
+		}
+		if series.ShortHost(n.Name) == series.ShortHost(name) {
+			alike = append(alike, n)
 		}
 	}
-	return nil, fmt.Errorf("%w: --node %s: the store has no such node", ErrInput, v.Node)
+	switch len(alike) {
+	case 0:
+		return store.Node{}, fmt.Errorf("%w: --node %s: the store has no such node", ErrInput, name)
+	case 1:
+		return alike[0], nil
+	}
+	return store.Node{}, fmt.Errorf("%w: --node %s: both %s and %s are called so: give the whole name", ErrInput, name, alike[0].Name, alike[1].Name)
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/corewait/corewait/store"
 )
 
 // Check looks at the files that a configuration names: that they are there, can
@@ -22,7 +24,10 @@ func Check(c *Config, getenv func(string) string) error {
 		}
 	}
 	if c.Embedded.Dir == "" {
-		_, err := c.DatabaseURL(getenv)
+		address, err := c.DatabaseURL(getenv)
+		if err == nil {
+			err = store.CheckAddress(address)
+		}
 		note("database.url", err)
 	} else {
 		note("embedded.dir", checkFolder(c.Embedded.Dir))

@@ -138,7 +138,7 @@ func play(ctx context.Context, s *service.Service, dir string, o *Options) error
 	}
 	o.Say("pushed %d minutes of node %s as an agent would, %.1f MB on the wire", pushed, scenario.Node, float64(size)/1e6)
 	imported, err := analysis.ImportLive(ctx, s.Store, scenario.Node, analysis.Options{
-		Paths: []string{rows}, InstID: -1, Params: correlate.DefaultParams(), Limits: files.DefaultLimits(),
+		Paths: []string{rows}, DBTimezone: "UTC", InstID: -1, Params: correlate.DefaultParams(), Limits: files.DefaultLimits(),
 	})
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func found(ctx context.Context, s *service.Service, o *Options) error {
 			longest = i
 		}
 	}
-	o.Say("the review opened incident %s: %d stalls from %s to %s", longest.ID, longest.Stalls, longest.Window.From.Format(time.RFC3339), longest.Window.To.Format(time.RFC3339))
+	o.Say("the review opened incident %s: %d stalls, in the window from %s to %s", longest.ID, longest.Stalls, longest.Window.From.Format(time.RFC3339), longest.Window.To.Format(time.RFC3339))
 	o.Say("%s/api/v1/incidents/%s", s.People, longest.ID)
 	res, err := analysis.RunStored(ctx, s.Store, store.EvidenceName(longest.ID), analysis.Options{
 		InstID: -1, Params: correlate.DefaultParams(),

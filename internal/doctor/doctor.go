@@ -52,6 +52,8 @@ type examination struct {
 	now    time.Time
 	checks []Check
 	nodes  []store.Node
+	// expected are the nodes that an agent pushes for, or may.
+	expected map[store.NodeID]bool
 }
 
 func (e *examination) sayf(name string, state State, format string, args ...any) {
@@ -60,7 +62,7 @@ func (e *examination) sayf(name string, state State, format string, args ...any)
 
 // Examine makes all checks. One that cannot be made is a failed one.
 func Examine(ctx context.Context, o Options) []Check {
-	e := &examination{o: o, now: o.Now()}
+	e := &examination{o: o, now: o.Now(), expected: map[store.NodeID]bool{}}
 	if !e.schema(ctx) {
 		return e.checks
 	}
@@ -187,7 +189,7 @@ func (e *examination) job(state store.JobState) {
 	}
 	run := state.Last
 	if run == nil {
-		e.sayf(name, Warning, "has never run: corewait serve runs it")
+		e.sayf(name, OK, "has not run yet; corewait serve runs it at %s", schedule.Next(e.now).Format("2006-01-02 15:04 UTC"))
 		return
 	}
 	lag := schedule.Lag(state, run.Tick, e.now)

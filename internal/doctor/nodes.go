@@ -27,6 +27,7 @@ func (e *examination) agents(ctx context.Context) error {
 	}
 	agents := map[store.NodeID][]store.AgentState{}
 	for _, a := range states {
+		e.expected[a.Node] = true
 		if e.now.Sub(a.SeenAt) < forgottenAgent {
 			agents[a.Node] = append(agents[a.Node], a)
 		}
@@ -97,6 +98,15 @@ const coverageWindow = 24 * time.Hour
 // coverage tells, node by node, what the last day has of each source, and for
 // each instance.
 func (e *examination) coverage(ctx context.Context) error {
+	tokens, err := store.All(func(p store.Page) ([]store.Token, store.Cursor, error) { return e.st.Tokens(ctx, p) })
+	if err != nil {
+		return err
+	}
+	for _, t := range tokens {
+		if t.RevokedAt.IsZero() {
+			e.expected[t.Node] = true
+		}
+	}
 	w := domain.Window{From: e.now.Add(-coverageWindow), To: e.now}
 	for _, n := range e.nodes {
 		sources, err := e.st.Coverage(ctx, store.Source{Node: n.ID}, w)
@@ -131,7 +141,9 @@ func (e *examination) covered(n store.Node, sources []store.SourceCoverage) {
 		instances[s.Instance] = append(instances[s.Instance], text)
 	}
 	if len(host) == 0 && len(instances) == 0 {
-		e.sayf("coverage "+n.Name, Warning, "nothing in the last 24 hours")
+		if e.expected[n.ID] { // else it is known from a collection or by mistake
+			e.sayf("coverage "+n.Name, Warning, "nothing in the last 24 hours")
+		}
 		return
 	}
 	state := OK

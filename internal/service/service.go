@@ -145,7 +145,7 @@ func (s *parts) stop(ctx context.Context) error {
 // the certificates and the log's level.
 func (s *parts) reload(ctx context.Context) error {
 	if s.o.Reload == nil {
-		return errors.New("it was not read from a file")
+		return errors.New("serve was started without --config: there is nothing to read again")
 	}
 	c, err := s.o.Reload()
 	if err != nil {
