@@ -9,12 +9,20 @@ import (
 	"github.com/corewait/corewait/api/corewaitv1"
 )
 
+// What a message and an element of a list take at most, in bytes, as a message, as a
+// record and as a row: measured with batches of topologies and of placement.
+const (
+	messageCost = 2048
+	elementCost = 128
+)
+
 // check counts the messages and elements of lists in a marshalled batch, before
 // memory is taken for them: two bytes make an empty message, and one an element of
-// eight bytes.
-func (l Limits) check(plain []byte) error {
+// eight bytes. cost is about what the batch and its rows will take in memory.
+func (l Limits) check(plain []byte) (cost int64, err error) {
 	c := counter{messages: l.Messages, elements: l.Elements}
-	return c.message((*corewaitv1.Batch)(nil).ProtoReflect().Descriptor(), plain)
+	err = c.message((*corewaitv1.Batch)(nil).ProtoReflect().Descriptor(), plain)
+	return int64(l.Messages-max(c.messages, 0))*messageCost + int64(l.Elements-max(c.elements, 0))*elementCost, err
 }
 
 // counter is how many messages and elements are left.

@@ -65,10 +65,10 @@ func (l Limits) withDefaults() Limits {
 		l.Decompressed = MaxDecompressed
 	}
 	if l.Messages <= 0 {
-		l.Messages = 100_000
+		l.Messages = 30_000
 	}
 	if l.Elements <= 0 {
-		l.Elements = 2_000_000
+		l.Elements = 1_000_000
 	}
 	return l
 }
@@ -127,8 +127,10 @@ func (d *Decoder) Size(compressed []byte) (int64, error) {
 // pooledBytes bounds the memory that is kept from one batch for the next.
 const pooledBytes = 1 << 20
 
-// Decode takes the batch out of what Read gave.
-func (d *Decoder) Decode(compressed []byte) (*corewaitv1.Batch, error) {
+// Decode takes the batch out of what Read gave. Before it takes memory for it, it
+// tells reserve, which may be nil, about how many bytes that and its rows will be; an
+// error of reserve is given as it is.
+func (d *Decoder) Decode(compressed []byte, reserve func(bytes int64) error) (*corewaitv1.Batch, error) {
 	size, err := d.Size(compressed)
 	if err != nil {
 		return nil, err
@@ -152,7 +154,11 @@ func (d *Decoder) Decode(compressed []byte) (*corewaitv1.Batch, error) {
 	case err != nil:
 		return nil, fmt.Errorf("zstd: %w: %w", ErrMalformed, err)
 	}
-	if err := d.limits.check(plain); err != nil {
+	cost, err := d.limits.check(plain)
+	if err == nil && reserve != nil {
+		err = reserve(cost)
+	}
+	if err != nil {
 		return nil, err
 	}
 	b := new(corewaitv1.Batch)
@@ -173,5 +179,5 @@ func Unmarshal(body io.Reader, l Limits) (*corewaitv1.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.Decode(compressed)
+	return d.Decode(compressed, nil)
 }

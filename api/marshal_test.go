@@ -145,7 +145,7 @@ func BenchmarkUnmarshal(b *testing.B) {
 	defer d.Close()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := d.Decode(body); err != nil {
+		if _, err := d.Decode(body, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -165,7 +165,7 @@ func FuzzUnmarshal(f *testing.F) {
 	}
 	f.Cleanup(d.Close)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		b, err := d.Decode(body)
+		b, err := d.Decode(body, nil)
 		if err != nil {
 			if !errors.Is(err, api.ErrMalformed) && !errors.Is(err, api.ErrTooLarge) {
 				t.Errorf("neither malformed nor too large: %v", err)

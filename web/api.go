@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -272,12 +273,15 @@ var parameters = []string{"node", "instance", "watch", "scope", "state", "from",
 
 func (s *site) query(r *http.Request) (*query, error) {
 	q := &query{r: r}
-	for name := range r.URL.Query() {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil { // what cannot be read would be left out, and everything listed
+		return nil, &requestError{"the query cannot be read: names and values are percent-encoded and parted by &"}
+	}
+	for name := range given {
 		if !slices.Contains(parameters, name) {
 			return nil, &requestError{"there is no such parameter: " + strings.Join(parameters, ", ")}
 		}
 	}
-	var err error
 	if q.names, err = s.st.NodeNames(r.Context()); err != nil {
 		return nil, err
 	}

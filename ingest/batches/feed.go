@@ -41,6 +41,7 @@ const (
 	mostCPUs    = 8_192     // NR_CPUS at its greatest
 	mostItems   = 100_000   // messages of one kind, samples of a run, elements of other lists
 	mostGains   = 1_000_000 // of one DeviceSample
+	mostBuilds  = 64        // topologies: an agent sends one at its start and with each change
 	longestText = 512       // bytes, of any name or text
 	// longestInterval is longer than any agent's, and that of the live tables.
 	longestInterval = time.Hour
@@ -57,6 +58,9 @@ const (
 // batch is an *Error; an error of the sink is given as it is, behind the message
 // that it is about.
 func Feed(b *corewaitv1.Batch, at func(boottimeUS int64) time.Time, to Sink) error {
+	if n := len(b.GetTopology()); n > mostBuilds {
+		return &Error{"topology", fmt.Sprintf("%d messages, at most %d are taken", n, mostBuilds)}
+	}
 	f := &feed{batch: b, at: at, to: to, repeats: mostRepeats}
 	if err := f.head(); err != nil {
 		return err
@@ -178,7 +182,7 @@ func (f *feed) instant(us int64) (time.Time, error) {
 // interval gives the UTC of an interval. Where the clock was stepped within it,
 // its length is still the time that passed.
 func (f *feed) interval(fromUS, toUS int64) (from, to time.Time, err error) {
-	if fromUS < 0 || toUS > latestUS {
+	if fromUS < 0 || fromUS > latestUS || toUS < 0 || toUS > latestUS {
 		return from, to, wrong("%d to %d us of CLOCK_BOOTTIME", fromUS, toUS)
 	}
 	passed := time.Duration(toUS-fromUS) * time.Microsecond

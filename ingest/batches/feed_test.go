@@ -334,7 +334,7 @@ func FuzzFeed(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, err = decoder.Decode(body); err != nil {
+		if b, err = decoder.Decode(body, nil); err != nil {
 			if !errors.Is(err, api.ErrTooLarge) {
 				t.Fatalf("what was marshalled is refused: %v", err)
 			}
@@ -391,5 +391,36 @@ func BenchmarkFeed(b *testing.B) {
 		if err := batches.Feed(wire, at, store.NewBatch()); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// 2^61 us are 2^64 * 125 ns: in nanoseconds they vanish, so that the interval seems
+// a second long.
+func TestAnIntervalThatOnlyFitsAfterAnOverflowIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, s := range []*corewaitv1.InterruptSample{
+		{FromUs: 3_608_000_000, ToUs: 3_609_000_000 - 1<<61, Counts: []int64{42}},
+		{FromUs: 1 << 61, ToUs: 1_000_000, Counts: []int64{42}},
+	} {
+		b := &corewaitv1.Batch{
+			SpoolId: make([]byte, 16), Sequence: 1, BootId: "b", Clock: []*corewaitv1.ClockReading{{BoottimeUs: 1, UtcUs: 1_796_000_000_000_000}},
+			Interrupts: []*corewaitv1.InterruptSample{s},
+		}
+		err := batches.Feed(b, func(us int64) time.Time { return time.UnixMicro(us) }, store.NewBatch())
+		if wrong := new(batches.Error); !errors.As(err, &wrong) || wrong.Where != "interrupts[0]" {
+			t.Errorf("%d to %d: error %v", s.GetFromUs(), s.GetToUs(), err)
+		}
+	}
+}
+
+func TestMoreTopologiesThanANodeHasChangesAreRefused(t *testing.T) {
+	t.Parallel()
+	b := &corewaitv1.Batch{SpoolId: make([]byte, 16), Sequence: 1, BootId: "b", Clock: []*corewaitv1.ClockReading{{BoottimeUs: 1, UtcUs: 1_796_000_000_000_000}}}
+	for range 65 {
+		b.Topology = append(b.Topology, &corewaitv1.Topology{FromUs: 1})
+	}
+	err := batches.Feed(b, func(us int64) time.Time { return time.UnixMicro(us) }, store.NewBatch())
+	if wrong := new(batches.Error); !errors.As(err, &wrong) || wrong.Where != "topology" {
+		t.Errorf("error %v", err)
 	}
 }

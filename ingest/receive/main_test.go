@@ -156,8 +156,9 @@ func serve(t *testing.T, k receive.Keeper, o receive.Options) *service {
 	s.url = "https://" + listener.Addr().String()
 	s.client = s.clientWith()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
+		s.client.CloseIdleConnections() // one that was dialled and not needed is waited for
 		if err := server.Shutdown(ctx); err != nil {
 			t.Error(err)
 		}

@@ -106,6 +106,9 @@ func (r *Receiver) body(w http.ResponseWriter, req *http.Request, who *credentia
 	if err != nil {
 		return nil, memory, r.refusal(err, who)
 	}
+	if len(compressed) == 0 { // a proxy that authenticates sends none at first: no agent does
+		return nil, memory, &api.Error{Code: api.CodeSlow, Message: "the body is empty"}
+	}
 	r.metrics.body.Add(float64(len(compressed)))
 	size, err := r.decoder.Size(compressed)
 	if err != nil {
@@ -116,11 +119,25 @@ func (r *Receiver) body(w http.ResponseWriter, req *http.Request, who *credentia
 	}
 	memory += size
 	r.metrics.decompressed.Add(float64(size))
-	if b, err = r.decoder.Decode(compressed); err != nil {
+	var full *api.Error
+	b, err = r.decoder.Decode(compressed, func(cost int64) error {
+		if full = r.admission.reserve(memory, cost); full != nil {
+			return errFull
+		}
+		memory += cost
+		return nil
+	})
+	if full != nil {
+		return nil, memory, full
+	}
+	if err != nil {
 		return nil, memory, r.refusal(err, who)
 	}
 	return b, memory, nil
 }
+
+// errFull ends the decoding of a batch that there is no room for now.
+var errFull = errors.New("no room for the batch")
 
 // refusal gives the answer to a body or a batch that is not taken.
 func (r *Receiver) refusal(err error, who *credential) *api.Error {

@@ -45,7 +45,7 @@ func TestABatchThatWillNeverBeTakenIsToldFromOneThatMightBe(t *testing.T) {
 		message string
 	}{
 		{"bytes that are no frame", []byte("hello"), nil, api.CodeMalformed, "zstd"},
-		{"nothing", nil, nil, api.CodeMalformed, "zstd"},
+		{"nothing, as from a proxy that authenticates", nil, nil, api.CodeSlow, "the body is empty"},
 		{"a body over the limit", random, nil, api.CodeTooLarge, "15000 bytes, at most 10000"},
 		{"one of which the length is not said", random, func(r *http.Request) { r.ContentLength = -1 }, api.CodeTooLarge, "at most 10000 bytes"},
 		{"too much decompressed", marshal(t, large), nil, api.CodeTooLarge, "decompressed"},

@@ -58,7 +58,7 @@ func (c *Config) checkCertificate(section, certFile, keyFile string) error {
 	if certFile == "" {
 		return nil
 	}
-	cert, err := os.ReadFile(certFile) //nolint:gosec // the operator's own file
+	cert, err := ReadCertificates(certFile)
 	if err != nil {
 		return c.mistake(section+".cert_file", "%v", err)
 	}
@@ -80,7 +80,7 @@ func checkAuthority(path string) error {
 	if path == "" {
 		return nil
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // the operator's own file
+	text, err := ReadCertificates(path)
 	if err != nil {
 		return err
 	}

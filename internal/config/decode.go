@@ -19,7 +19,7 @@ import (
 )
 
 // longestFile bounds a configuration, in bytes.
-const longestFile = 1 << 20
+const longestFile = 64 << 10
 
 // Load reads a configuration. The error is *os.PathError where the file cannot be
 // read, else Mistakes. Files that it names are not looked at: see Check.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/corewait/corewait/store"
 )
@@ -82,7 +83,17 @@ const othersMay = 0o006
 
 // readPrivate reads a file that others on the host must not be able to read.
 func readPrivate(path string) ([]byte, error) {
-	file, err := os.Open(path) //nolint:gosec // the operator's own file
+	return readRegular(path, longestSecret, true)
+}
+
+// readRegular reads a file of at most so many bytes. What is no file, such as a pipe
+// that nobody writes to, is not waited for.
+func readRegular(path string, most int64, private bool) ([]byte, error) {
+	what := "certificates"
+	if private {
+		what = "a secret"
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator's own file
 	if err != nil {
 		return nil, err
 	}
@@ -93,15 +104,26 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is no regular file", path)
-	case info.Mode().Perm()&othersMay != 0 && runtime.GOOS != "windows":
+	case private && info.Mode().Perm()&othersMay != 0 && runtime.GOOS != "windows":
 		return nil, fmt.Errorf("%s can be read or changed by anybody on this host: chmod o-rw it", path)
 	}
-	text, err := io.ReadAll(io.LimitReader(file, longestSecret+1))
-	if err == nil && len(text) > longestSecret {
-		return nil, fmt.Errorf("%s has over %d bytes, too many for a secret", path, longestSecret)
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(text)) > most {
+		return nil, fmt.Errorf("%s has over %d bytes, too many for %s", path, most, what)
 	}
 	return text, err
 }
+
+// longestCertificates bounds a file of certificates, in bytes.
+const longestCertificates = 1 << 20
+
+// ReadCertificates reads a file of certificates.
+func ReadCertificates(path string) ([]byte, error) {
+	return readRegular(path, longestCertificates, false)
+}
+
+// ReadKey reads a private key, which others on the host must not be able to read.
+func ReadKey(path string) ([]byte, error) { return readPrivate(path) }
 
 // ReadSecret reads a secret from a file of one line, which others on the host must
 // not be able to read. The error names the file and never holds what is in it.

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 
 	"github.com/corewait/corewait/api"
 	"github.com/corewait/corewait/ingest/receive"
+	"github.com/corewait/corewait/internal/config"
 	"github.com/corewait/corewait/store"
 	"github.com/corewait/corewait/web"
 )
@@ -151,34 +150,42 @@ type certificates struct {
 }
 
 func newCertificates(files certificateFiles) (*certificates, error) {
-	config, err := files.read()
+	read, err := files.read()
 	if err != nil {
 		return nil, err
 	}
 	c := &certificates{files: files}
-	c.current.Store(config)
+	c.current.Store(read)
 	return c, nil
 }
 
 func (f certificateFiles) read() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-	if err != nil {
-		return nil, fmt.Errorf("%s, %s: %w", f.cert, f.key, err)
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
-	if f.clientCA == "" {
-		return config, nil
-	}
-	text, err := os.ReadFile(filepath.Clean(f.clientCA))
+	cert, err := config.ReadCertificates(f.cert)
 	if err != nil {
 		return nil, err
 	}
-	config.ClientCAs = x509.NewCertPool()
-	if !config.ClientCAs.AppendCertsFromPEM(text) {
+	key, err := config.ReadKey(f.key)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s, %s: %w", f.cert, f.key, err)
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	if f.clientCA == "" {
+		return c, nil
+	}
+	text, err := config.ReadCertificates(f.clientCA)
+	if err != nil {
+		return nil, err
+	}
+	c.ClientCAs = x509.NewCertPool()
+	if !c.ClientCAs.AppendCertsFromPEM(text) {
 		return nil, fmt.Errorf("%s: no certificate in it", f.clientCA)
 	}
-	config.ClientAuth = tls.RequireAndVerifyClientCert
-	return config, nil
+	c.ClientAuth = tls.RequireAndVerifyClientCert
+	return c, nil
 }
 
 // config gives each connection the certificates of then.

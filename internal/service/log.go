@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"log"
 	"log/slog"
 	"strings"
@@ -18,6 +19,10 @@ type lines struct {
 }
 
 func (l *lines) Write(text []byte) (int, error) {
-	l.to.Debug("connection", "listener", l.name, "error", strings.TrimSpace(string(text)))
+	level, what := slog.LevelDebug, strings.TrimSpace(string(text))
+	if strings.HasPrefix(what, "http: panic") || strings.HasPrefix(what, "http: Accept error") {
+		level = slog.LevelError // a fault of ours, or of the host
+	}
+	l.to.Log(context.Background(), level, "connection", "listener", l.name, "error", what)
 	return len(text), nil
 }

@@ -159,7 +159,7 @@ func TestAServiceWithoutAFileSaysThatItCannotReload(t *testing.T) {
 	t.Parallel()
 	r, _ := runNew(t)
 	r.reload(notReloaded)
-	if last := r.log.last(1); !strings.Contains(last, "it was not read from a file") {
+	if last := r.log.last(1); !strings.Contains(last, "serve was started without --config") {
 		t.Errorf("the log says %s", last)
 	}
 }
