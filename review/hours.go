@@ -94,10 +94,14 @@ func (p *pass) stretch(ctx context.Context, hours []store.DirtyWindow) error {
 			return err
 		}
 	}
-	if err := p.st.RollUp(ctx, node, w.From, w.To); err != nil {
-		return err
-	}
 	for _, h := range hours {
+		// Rolling up costs the database as much as reading an hour does: an hour that
+		// goes on is rolled up once, when it is over.
+		if end := h.At.Add(time.Hour); !end.After(p.now) {
+			if err := p.st.RollUp(ctx, node, h.At, end); err != nil {
+				return err
+			}
+		}
 		if err := p.reopen(ctx, h); err != nil {
 			return err
 		}

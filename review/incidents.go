@@ -117,11 +117,16 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// touching gives the incidents of a node whose windows overlap one.
+// touching gives the incidents of a node whose windows overlap one. It looks no
+// farther back than an incident may last, with the margins of any settings: all that
+// the node ever had would be read otherwise.
 func (p *pass) touching(ctx context.Context, node store.NodeID, watch string, w domain.Window) ([]store.Incident, error) {
 	var all []store.Incident
+	filter := store.IncidentFilter{
+		Node: node, Watch: watch, Touching: w, Window: domain.Window{From: w.From.Add(-longestIncident - 24*time.Hour), To: w.To},
+	}
 	for after := store.Cursor(""); ; {
-		page, next, err := p.st.Incidents(ctx, store.IncidentFilter{Node: node, Watch: watch, Touching: w}, store.Page{After: after})
+		page, next, err := p.st.Incidents(ctx, filter, store.Page{After: after})
 		if err != nil {
 			return nil, err
 		}

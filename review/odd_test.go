@@ -321,7 +321,8 @@ func TestADayWhosePartitionsAreLostKeepsItsVerdicts(t *testing.T) {
 	h.wantState(want, "after the partitions are lost")
 }
 
-// dropDay does what retention does to the samples of a day.
+// dropDay does what retention does to the samples of a day, ahead of its time. What
+// comes then comes by a store that has not met the partitions.
 func (h *hostile) dropDay(day time.Time) {
 	h.t.Helper()
 	policy := store.DefaultRetention()
@@ -331,6 +332,12 @@ func (h *hostile) dropDay(day time.Time) {
 	if got := h.lines(`SELECT count(*)::text FROM waits`); got[0] != "0" {
 		h.t.Fatalf("%s waits are left", got[0])
 	}
+	st, err := store.Open(h.t.Context(), store.Options{URL: h.url})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(st.Close)
+	h.Store = st
 }
 
 func TestLateDataOfADayWhoseSamplesAreDroppedTakesNothingAway(t *testing.T) {
@@ -341,19 +348,8 @@ func TestLateDataOfADayWhoseSamplesAreDroppedTakesNothingAway(t *testing.T) {
 	h.review(time.Now())
 	want := h.state()
 	h.dropDay(monday())
-	node, err := h.Node(t.Context(), "db1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	h.stall(minutes(s.Start, 5, 6, 7)...)
 	late := monday().Add(aDay + 14*aDay) // the whole week begins over two weeks before
-	for _, w := range []struct {
-		scope store.Scope
-		at    time.Time
-	}{{store.ScopeHour, s.Start}, {store.ScopeDay, monday()}, {store.ScopeWeek, monday()}} {
-		if err := h.MarkDirty(t.Context(), w.scope, node, w.at); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if done := h.review(late); done.Failed != 0 {
 		t.Errorf("the review: %v", done)
 	}
