@@ -30,9 +30,7 @@ generate: ## make the Go code of the wire contract (needs buf 1.75)
 .PHONY: test
 test: ## run all tests; what was skipped is shown, the whole log is out/test.log
 	$(GO) vet ./...
-	@mkdir -p out
-	@$(GO) test -v -timeout 20m ./... 2>&1 | tee out/test.log | grep --line-buffered -E '^(ok|FAIL|panic:)|SKIPPED|kill -9:'; \
-	status=$${PIPESTATUS[0]}; [ $$status = 0 ] || grep -vE '^(=== |    --- PASS|--- PASS|PASS$$)' out/test.log; exit $$status
+	@GO="$(GO)" .ci/test
 
 .PHONY: campaign
 campaign: ## kill database and service KILLS times under load, review WEEKS of null and guilty weeks; all counted (needs PostgreSQL; about 25 minutes)
