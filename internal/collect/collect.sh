@@ -91,7 +91,8 @@ pause() {
 	sleeping=$!
 	# A signal that came before the line above found nothing to cut short.
 	[ -z "$ended" ] || kill "$sleeping" 2>/dev/null
-	wait "$sleeping"
+	# dash says "Terminated" of a sleep that a signal cut short.
+	{ wait "$sleeping"; } 2>/dev/null
 }
 
 # until_stopped makes a signal end a loop after the reading it is at, and cut
