@@ -121,21 +121,14 @@ func later(a, b time.Time) time.Time {
 // farther back than an incident may last, with the margins of any settings: all that
 // the node ever had would be read otherwise.
 func (p *pass) touching(ctx context.Context, node store.NodeID, watch string, w domain.Window) ([]store.Incident, error) {
-	var all []store.Incident
 	filter := store.IncidentFilter{
 		Node: node, Watch: watch, Touching: w, Window: domain.Window{From: w.From.Add(-longestIncident - 24*time.Hour), To: w.To},
 	}
-	for after := store.Cursor(""); ; {
-		page, next, err := p.st.Incidents(ctx, filter, store.Page{After: after})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-		if after = next; after == "" {
-			slices.SortFunc(all, func(a, b store.Incident) int { return a.Window.From.Compare(b.Window.From) })
-			return all, nil
-		}
-	}
+	all, err := store.All(func(page store.Page) ([]store.Incident, store.Cursor, error) {
+		return p.st.Incidents(ctx, filter, page)
+	})
+	slices.SortFunc(all, func(a, b store.Incident) int { return a.Window.From.Compare(b.Window.From) })
+	return all, err
 }
 
 // change is what is to become of one incident.

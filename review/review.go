@@ -170,17 +170,9 @@ func (p *pass) name(ctx context.Context, id store.NodeID) (string, error) {
 	if name, known := p.names[id]; known {
 		return name, nil
 	}
-	for after := store.Cursor(""); ; {
-		nodes, next, err := p.st.Nodes(ctx, store.Page{After: after})
-		if err != nil {
-			return "", err
-		}
-		for _, n := range nodes {
-			p.names[n.ID] = n.Name
-		}
-		if after = next; after == "" {
-			break
-		}
+	var err error
+	if p.names, err = p.st.NodeNames(ctx); err != nil {
+		return "", err
 	}
 	name, known := p.names[id]
 	if !known {
