@@ -406,7 +406,7 @@ func TestAnIntervalThatOnlyFitsAfterAnOverflowIsRefused(t *testing.T) {
 			SpoolId: make([]byte, 16), Sequence: 1, BootId: "b", Clock: []*corewaitv1.ClockReading{{BoottimeUs: 1, UtcUs: 1_796_000_000_000_000}},
 			Interrupts: []*corewaitv1.InterruptSample{s},
 		}
-		err := batches.Feed(b, func(us int64) time.Time { return time.UnixMicro(us) }, store.NewBatch())
+		err := batches.Feed(b, time.UnixMicro, store.NewBatch())
 		if wrong := new(batches.Error); !errors.As(err, &wrong) || wrong.Where != "interrupts[0]" {
 			t.Errorf("%d to %d: error %v", s.GetFromUs(), s.GetToUs(), err)
 		}
@@ -419,7 +419,7 @@ func TestMoreTopologiesThanANodeHasChangesAreRefused(t *testing.T) {
 	for range 65 {
 		b.Topology = append(b.Topology, &corewaitv1.Topology{FromUs: 1})
 	}
-	err := batches.Feed(b, func(us int64) time.Time { return time.UnixMicro(us) }, store.NewBatch())
+	err := batches.Feed(b, time.UnixMicro, store.NewBatch())
 	if wrong := new(batches.Error); !errors.As(err, &wrong) || wrong.Where != "topology" {
 		t.Errorf("error %v", err)
 	}
