@@ -65,6 +65,8 @@ CREATE TABLE findings (
 );
 ALTER TABLE findings ADD CONSTRAINT fk_findings_node_id FOREIGN KEY (node_id) REFERENCES nodes (node_id);
 CREATE INDEX ix_findings_from_at ON findings (node_id, from_at);
+-- For lists over all nodes, and for the fleet's test of one day or week.
+CREATE INDEX ix_findings_window ON findings (from_at, finding_id);
 CREATE INDEX ix_findings_incident_id ON findings (incident_id) WHERE incident_id IS NOT NULL;
 
 -- at is the hour's start. observed_s, exposed_s: seconds with data, and seconds
