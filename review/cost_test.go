@@ -65,7 +65,8 @@ func TestAReviewCostsTheSameHoweverMuchWasBefore(t *testing.T) {
 }
 
 // looksAt reviews by connections of its own and gives the pages that they looked at, by
-// table. Connections tell all they did when they end.
+// table. Connections tell late what they did, and all of it when they end: else what
+// the day's import looked at, several times as much, would be counted here.
 func (c *cluster) looksAt(o review.Options, now time.Time) map[string]int64 {
 	c.t.Helper()
 	c.Close() // what it did is told now, and not counted later
