@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +57,10 @@ func (d *database) address() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", databasePasswordEnv, err)
 	}
-	return withPassword(address, password)
+	if address, err = store.WithPassword(address, password); err != nil {
+		return "", fmt.Errorf("%w: %w", errFlags, err)
+	}
+	return address, nil
 }
 
 // longestPassword bounds what is read from a password file, in bytes.
@@ -81,18 +83,4 @@ func readPassword(file string) (string, error) {
 		return "", fmt.Errorf("%s: no password of 1 to %d bytes in its first line", file, longestPassword)
 	}
 	return line, nil
-}
-
-// withPassword puts a password into an address, which may be a URL or libpq's
-// keywords and values.
-func withPassword(address, password string) (string, error) {
-	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
-		return address + " password='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(password) + "'", nil
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", fmt.Errorf("%w: the address of the database is no URL", errFlags)
-	}
-	u.User = url.UserPassword(u.User.Username(), password)
-	return u.String(), nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"runtime"
 	"strings"
@@ -35,7 +34,7 @@ func (c *Config) DatabaseURL(getenv func(string) string) (string, error) {
 	if store.MayHoldPassword(address) {
 		return "", c.mistake("database.password_file", "the address holds a password already, or cannot be read: keep one of them")
 	}
-	return withPassword(address, password)
+	return store.WithPassword(address, password)
 }
 
 func (c *Config) databaseAddress(getenv func(string) string) (string, error) {
@@ -52,26 +51,6 @@ func (c *Config) databaseAddress(getenv func(string) string) (string, error) {
 		return getenv(URLVariable), nil
 	}
 	return "", ErrNoDatabase
-}
-
-// withPassword adds a password to an address, in either of the forms that libpq
-// takes.
-func withPassword(address, password string) (string, error) {
-	if !strings.Contains(address, "://") {
-		return address + " password='" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(password) + "'", nil
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", errors.New("database.url: cannot be read") // the error quotes it
-	}
-	if u.User != nil {
-		u.User = url.UserPassword(u.User.Username(), password)
-		return u.String(), nil
-	}
-	// libpq takes a + for itself, not for a blank. What is there stays as it is.
-	escaped := "password=" + strings.ReplaceAll(url.QueryEscape(password), "+", "%20")
-	u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+escaped, "&")
-	return u.String(), nil
 }
 
 // longestSecret bounds a secret and a key, in bytes.
