@@ -167,21 +167,10 @@ func (p *pass) outdated(ctx context.Context, scope store.Scope, node store.NodeI
 // heads lists the findings of exactly one window.
 func (p *pass) heads(ctx context.Context, filter store.FindingFilter, w domain.Window) ([]store.FindingHead, error) {
 	filter.Window = domain.Window{From: w.From, To: w.From.Add(time.Microsecond)}
-	var all []store.FindingHead
-	for after := store.Cursor(""); ; {
-		heads, next, err := p.st.Findings(ctx, filter, store.Page{After: after})
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range heads {
-			if h.Window.To.Equal(w.To) {
-				all = append(all, h)
-			}
-		}
-		if after = next; after == "" {
-			return all, nil
-		}
-	}
+	all, err := store.All(func(page store.Page) ([]store.FindingHead, store.Cursor, error) {
+		return p.st.Findings(ctx, filter, page)
+	})
+	return slices.DeleteFunc(all, func(h store.FindingHead) bool { return !h.Window.To.Equal(w.To) }), err
 }
 
 // save keeps a finding, and what the fleet's test needs of it. It is not accepted
